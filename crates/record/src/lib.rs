@@ -1,0 +1,45 @@
+//! Every type of tokometer that reaches a file or the network.
+//!
+//! A *run* is one document, [`Run`] (`run.json`), with one row per cell of the matrix, and beside it one
+//! Parquet file per measured cell ([`CellTrace`]): each event that carried output, each request, each
+//! sample of the server's own gauges. The run document says what was found; the traces are the facts
+//! from which `tokometer-analysis` computes every number in it.
+//!
+//! This crate defines, reads and writes those files. It computes no statistics and knows no HTTP.
+//!
+//! ```
+//! use tokometer_record::{import, Phase};
+//!
+//! let run = import::published(tokometer_record::published::H200_X4, "h200-x4.json").unwrap();
+//! assert_eq!(run.cells.iter().filter(|cell| cell.phase == Phase::Decode).count(), 48);
+//! ```
+
+pub mod cell;
+pub mod import;
+pub mod published;
+pub mod run;
+pub mod schema;
+pub mod store;
+pub mod trace;
+
+pub use cell::{
+    Cell, Distribution, Flag, FlagCode, Interval, Phase, Reason, ReasonRule, Ready, Requests, ServerView, Spread,
+    Status, Throughput, Tokens, TraceFile, Window, WindowView,
+};
+pub use run::{
+    Accelerator, AtEnd, Capacity, Endpoint, Engine, Evidence, Hardware, Imported, Method, Model, Prompts, Run,
+    RunState, Settings, Target, Tool,
+};
+pub use store::{RecordError, RunFolder};
+pub use trace::{
+    CellTrace, CounterSnapshot, EventRow, Failure, FailureKind, LoopEvidence, Outcome, RequestKind,
+    RequestRow, SampleRow, StampSource, TokenSource, TraceMeta,
+};
+
+/// Tokens in one `K` of a context label: labels count in 1024 (`8K` = 8192).
+pub const CONTEXT_K: u64 = 1024;
+
+/// The label of a context length: `8K` for 8192, the plain number where it is no multiple of 1024.
+pub fn context_label(tokens: u64) -> String {
+    if tokens > 0 && tokens % CONTEXT_K == 0 { format!("{}K", tokens / CONTEXT_K) } else { tokens.to_string() }
+}

@@ -1,0 +1,1 @@
+//! The JSON Schema of the run document, generated from its types.
