@@ -1,1 +1,67 @@
-//! analysis
+//! Where records become numbers: the facts of a cell in, its row of the run document out.
+//!
+//! [`summarise`] is a pure function of a recorded trace. The live report, the page and `verify` all call it,
+//! so there is one version of every number. What the numbers mean is in the method (sections 3, 4, 6, 7);
+//! the verdicts are together in one file, `verdict.rs`.
+//!
+//! This crate does no I/O and reads no clock.
+//!
+//! ```no_run
+//! use tokometer_analysis::{Context, summarise};
+//! # fn example(trace: &tokometer_record::CellTrace, run: &tokometer_record::Run) {
+//! let cell = summarise(trace, &Context { simulated: run.simulated, ..Context::new(&run.settings) });
+//! println!("{}: {:?}", cell.name(), cell.throughput.map(|rates| rates.total));
+//! # }
+//! ```
+
+mod decode;
+mod exit;
+mod latency;
+mod ledger;
+mod prefill;
+mod rates;
+mod samples;
+mod server;
+mod verdict;
+
+use tokometer_record::{Cell, CellTrace, Phase, Settings};
+
+pub use exit::exit_code;
+
+/// What a trace does not say about its cell.
+#[derive(Debug, Clone, Copy)]
+pub struct Context<'a> {
+    /// What was asked of the run.
+    pub settings: &'a Settings,
+    /// True if the target is a simulated engine.
+    pub simulated: bool,
+    /// True if the user changed defaults of the method.
+    pub retuned: bool,
+    /// True if the engine was told to force speculative acceptance.
+    pub synthetic_acceptance: bool,
+    /// Prompt tokens that were aimed at, where they are not the cell's label (a shortened prefill prompt).
+    pub expected_prompt_tokens: Option<u64>,
+}
+
+impl<'a> Context<'a> {
+    /// A real target, nothing changed, prompts as long as their label.
+    pub fn new(settings: &'a Settings) -> Context<'a> {
+        Context {
+            settings,
+            simulated: false,
+            retuned: false,
+            synthetic_acceptance: false,
+            expected_prompt_tokens: None,
+        }
+    }
+}
+
+/// The row of a measured cell: every number of method section 4, its uncertainty, its verdict.
+///
+/// `trace` of the row is left null: the file is known to who stored it.
+pub fn summarise(trace: &CellTrace, context: &Context<'_>) -> Cell {
+    match trace.meta.phase {
+        Phase::Prefill => prefill::summarise(trace, context),
+        Phase::Decode => decode::summarise(trace, context),
+    }
+}

@@ -17,6 +17,16 @@ pub enum Phase {
     Decode,
 }
 
+impl Phase {
+    /// The name of a cell in file names and anchors: `decode-8192-32`, `prefill-8192`.
+    pub fn cell_name(self, context_nominal: u64, concurrency: u32) -> String {
+        match self {
+            Phase::Prefill => format!("prefill-{context_nominal}"),
+            Phase::Decode => format!("decode-{context_nominal}-{concurrency}"),
+        }
+    }
+}
+
 /// The one verdict of a cell: the first of these that applies (method section 7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -485,10 +495,7 @@ impl Cell {
 
     /// The cell's name in file names and anchors: `decode-8192-32`, `prefill-8192`.
     pub fn name(&self) -> String {
-        match self.phase {
-            Phase::Prefill => format!("prefill-{}", self.context_nominal),
-            Phase::Decode => format!("decode-{}-{}", self.context_nominal, self.concurrency),
-        }
+        self.phase.cell_name(self.context_nominal, self.concurrency)
     }
 
     /// The flag with this code, if raised.

@@ -15,6 +15,7 @@
 //! ```
 
 pub mod cell;
+mod error;
 pub mod import;
 pub mod published;
 pub mod run;
@@ -23,14 +24,15 @@ pub mod store;
 pub mod trace;
 
 pub use cell::{
-    Cell, Distribution, Flag, FlagCode, Interval, Phase, Reason, ReasonRule, Ready, Requests, ServerView, Spread,
-    Status, Throughput, Tokens, TraceFile, Window, WindowView,
+    Cell, Distribution, Flag, FlagCode, Interval, Phase, Ready, Reason, ReasonRule, Requests, ServerView,
+    Spread, Status, Throughput, Tokens, TraceFile, Window, WindowView,
 };
+pub use error::RecordError;
 pub use run::{
-    Accelerator, AtEnd, Capacity, Endpoint, Engine, Evidence, Hardware, Imported, Method, Model, Prompts, Run,
-    RunState, Settings, Target, Tool,
+    Accelerator, AtEnd, Capacity, Endpoint, Engine, Evidence, Hardware, Imported, Method, Model, Prompts,
+    Run, RunState, Settings, Target, Tool,
 };
-pub use store::{RecordError, RunFolder};
+pub use store::RunFolder;
 pub use trace::{
     CellTrace, CounterSnapshot, EventRow, Failure, FailureKind, LoopEvidence, Outcome, RequestKind,
     RequestRow, SampleRow, StampSource, TokenSource, TraceMeta,
@@ -41,5 +43,9 @@ pub const CONTEXT_K: u64 = 1024;
 
 /// The label of a context length: `8K` for 8192, the plain number where it is no multiple of 1024.
 pub fn context_label(tokens: u64) -> String {
-    if tokens > 0 && tokens % CONTEXT_K == 0 { format!("{}K", tokens / CONTEXT_K) } else { tokens.to_string() }
+    if tokens > 0 && tokens.is_multiple_of(CONTEXT_K) {
+        format!("{}K", tokens / CONTEXT_K)
+    } else {
+        tokens.to_string()
+    }
 }

@@ -28,7 +28,7 @@ pub enum RunState {
 pub struct Run {
     /// `tokometer.run/1`.
     pub schema: String,
-    /// UUID version 7, made by the client.
+    /// UUID: version 7, made by the client; of imports version 8, from the SHA-256 of the file.
     pub id: String,
     /// Wall-clock start, RFC 3339, UTC; null where an imported record does not tell.
     pub created_at: Option<String>,

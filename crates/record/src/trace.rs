@@ -260,6 +260,11 @@ pub struct TraceMeta {
 impl TraceMeta {
     /// The name of the trace's schema and version.
     pub const SCHEMA: &'static str = "tokometer.trace/1";
+
+    /// The cell's name in file names and anchors: `decode-8192-32`, `prefill-8192`.
+    pub fn cell_name(&self) -> String {
+        self.phase.cell_name(self.context_nominal, self.concurrency)
+    }
 }
 
 /// The facts of one cell.

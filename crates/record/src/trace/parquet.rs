@@ -1,1 +1,420 @@
-//! Traces as Parquet files.
+//! Traces as Parquet files: one file per cell, one schema for all rows.
+//!
+//! The column `row` says what a row is: `request`, `event` or `sample`; the columns of the other kinds are
+//! null in it. Rows of one kind stand together in row groups of their own, so a null column costs nothing.
+//! What belongs to the cell as a whole ([`TraceMeta`]) is JSON in the file's metadata, under `tokometer`.
+//!
+//! Columns are converted one at a time; no value is boxed per row.
+
+mod column;
+
+use std::path::Path;
+
+use ::parquet::basic::{Compression, Encoding, ZstdLevel};
+use ::parquet::errors::ParquetError;
+use ::parquet::file::metadata::KeyValue;
+use ::parquet::file::properties::WriterProperties;
+use ::parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
+use ::parquet::file::writer::SerializedFileWriter;
+use ::parquet::schema::parser::parse_message_type;
+use ::parquet::schema::types::ColumnPath;
+use bytes::Bytes;
+use serde::de::DeserializeOwned;
+use serde::de::value::{Error as PlainError, StrDeserializer};
+use serde::{Deserialize, Serialize};
+
+use super::{CellTrace, EventRow, RequestRow, SampleRow, TraceMeta};
+use crate::RecordError;
+use crate::store::schema_version;
+use column::Column;
+
+/// Every column of a trace file, in order. Times are nanoseconds from the run's start.
+const SCHEMA: &str = "message trace {
+    required binary row (STRING);
+    optional int32 request (INTEGER(32, false));
+    optional int64 arrival_ns (INTEGER(64, false));
+    optional int64 lag_ns (INTEGER(64, false));
+    optional int32 tokens (INTEGER(32, false));
+    optional int32 bytes (INTEGER(32, false));
+    optional boolean payload;
+    optional boolean answer;
+    optional boolean last_of_read;
+    optional int32 stream (INTEGER(32, false));
+    optional binary kind (STRING);
+    optional int64 send_ns (INTEGER(64, false));
+    optional int64 connect_ns (INTEGER(64, false));
+    optional int64 first_byte_ns (INTEGER(64, false));
+    optional int64 end_ns (INTEGER(64, false));
+    optional binary outcome (STRING);
+    optional binary finish_reason (STRING);
+    optional binary error (JSON);
+    optional int64 prompt_tokens (INTEGER(64, false));
+    optional int64 cached_tokens (INTEGER(64, false));
+    optional int64 completion_tokens (INTEGER(64, false));
+    optional int64 reasoning_tokens (INTEGER(64, false));
+    optional binary token_source (STRING);
+    optional int32 reads (INTEGER(32, false));
+    optional int32 events (INTEGER(32, false));
+    optional int64 time_ns (INTEGER(64, false));
+    optional double running;
+    optional double waiting;
+    optional double generated_tokens;
+    optional double kv_used;
+}";
+
+/// Columns whose values mostly grow: stored as differences.
+const GROWING: [&str; 6] = ["request", "arrival_ns", "lag_ns", "tokens", "send_ns", "time_ns"];
+/// Key of [`TraceMeta`] in the file's metadata.
+const META_KEY: &str = "tokometer";
+/// Rows of one row group: bounds the memory of a conversion.
+const GROUP_ROWS: usize = 1 << 20;
+/// The version in [`TraceMeta::SCHEMA`].
+const TRACE_VERSION: u64 = 1;
+
+/// A trace as the bytes of a Parquet file.
+pub fn write(trace: &CellTrace) -> Result<Vec<u8>, RecordError> {
+    encode(trace).map_err(|why| RecordError::BadTrace { cell: trace.meta.cell_name(), why })
+}
+
+/// A trace from the bytes of a Parquet file; `path` is for messages.
+pub fn read(bytes: Bytes, path: &Path) -> Result<CellTrace, RecordError> {
+    let damaged = |why: String| RecordError::Damaged { path: path.to_owned(), why };
+    let reader = SerializedFileReader::new(bytes).map_err(|error| damaged(words(&error)))?;
+    let metadata = reader.metadata().file_metadata().key_value_metadata();
+    let meta = metadata
+        .and_then(|pairs| pairs.iter().find(|pair| pair.key == META_KEY))
+        .and_then(|pair| pair.value.as_deref())
+        .ok_or_else(|| damaged("a Parquet file, but no trace of tokometer".to_owned()))?;
+    check_schema(meta, path)?;
+    let meta: TraceMeta =
+        serde_json::from_str(meta).map_err(|error| damaged(format!("its metadata: {error}")))?;
+    decode(&reader, meta).map_err(damaged)
+}
+
+/// Only the schema of the metadata, so that a newer file is recognised before it is read.
+#[derive(Deserialize)]
+struct SchemaOnly {
+    schema: String,
+}
+
+fn check_schema(meta: &str, path: &Path) -> Result<(), RecordError> {
+    let damaged = |why: String| RecordError::Damaged { path: path.to_owned(), why };
+    let SchemaOnly { schema } =
+        serde_json::from_str(meta).map_err(|error| damaged(format!("its metadata: {error}")))?;
+    match schema_version(&schema, "tokometer.trace/") {
+        _ if schema == TraceMeta::SCHEMA => Ok(()),
+        Some(version) if version > TRACE_VERSION => {
+            Err(RecordError::NewerSchema { path: path.to_owned(), found: schema, known: TraceMeta::SCHEMA })
+        }
+        _ => Err(damaged(format!("its schema is {schema:?}"))),
+    }
+}
+
+/// An error of the Parquet library in our words.
+fn words(error: &ParquetError) -> String {
+    format!("no readable Parquet file ({error})")
+}
+
+fn encode(trace: &CellTrace) -> Result<Vec<u8>, String> {
+    let meta = serde_json::to_string(&trace.meta).map_err(|error| error.to_string())?;
+    let library = |error: ParquetError| error.to_string();
+    let mut properties = WriterProperties::builder()
+        .set_compression(Compression::ZSTD(ZstdLevel::default()))
+        .set_created_by(format!("tokometer {}", env!("CARGO_PKG_VERSION")))
+        .set_key_value_metadata(Some(vec![KeyValue::new(META_KEY.to_owned(), meta)]));
+    for name in GROWING {
+        properties = properties
+            .set_column_dictionary_enabled(ColumnPath::from(name), false)
+            .set_column_encoding(ColumnPath::from(name), Encoding::DELTA_BINARY_PACKED);
+    }
+    let schema = parse_message_type(SCHEMA).map_err(library)?;
+    let mut writer =
+        SerializedFileWriter::new(Vec::new(), schema.into(), properties.build().into()).map_err(library)?;
+    for rows in trace.requests.chunks(GROUP_ROWS) {
+        write_group(&mut writer, "request", rows.len(), |name| request_column(name, rows))?;
+    }
+    for rows in trace.events.chunks(GROUP_ROWS) {
+        write_group(&mut writer, "event", rows.len(), |name| Ok(event_column(name, rows)))?;
+    }
+    for rows in trace.samples.chunks(GROUP_ROWS) {
+        write_group(&mut writer, "sample", rows.len(), |name| Ok(sample_column(name, rows)))?;
+    }
+    writer.into_inner().map_err(library)
+}
+
+/// Writes rows of one kind. `column_of` gives the values of a column, or nothing where the kind lacks it.
+fn write_group(
+    writer: &mut SerializedFileWriter<Vec<u8>>,
+    kind: &str,
+    rows: usize,
+    column_of: impl Fn(&str) -> Result<Option<Column>, String>,
+) -> Result<(), String> {
+    let library = |error: ParquetError| error.to_string();
+    let names: Vec<String> =
+        writer.schema_descr().columns().iter().map(|column| column.name().to_owned()).collect();
+    let mut group = writer.next_row_group().map_err(library)?;
+    for name in &names {
+        let mut slot = group.next_column().map_err(library)?.ok_or("fewer columns than the schema has")?;
+        if name == "row" {
+            Column::write_constant(kind, rows, &mut slot).map_err(library)?;
+        } else if let Some(column) = column_of(name)? {
+            column.write(&mut slot).map_err(library)?;
+        } else {
+            Column::write_nulls(rows, &mut slot).map_err(library)?;
+        }
+        slot.close().map_err(library)?;
+    }
+    group.close().map_err(library)?;
+    Ok(())
+}
+
+fn event_column(name: &str, rows: &[EventRow]) -> Option<Column> {
+    let rows = rows.iter();
+    Some(match name {
+        "request" => Column::u32(rows.map(|row| Some(row.request))),
+        "arrival_ns" => Column::u64(rows.map(|row| Some(row.arrival_ns))),
+        "lag_ns" => Column::u64(rows.map(|row| Some(row.lag_ns))),
+        "tokens" => Column::u32(rows.map(|row| row.tokens)),
+        "bytes" => Column::u32(rows.map(|row| Some(row.bytes))),
+        "payload" => Column::bool(rows.map(|row| Some(row.payload))),
+        "answer" => Column::bool(rows.map(|row| Some(row.answer))),
+        "last_of_read" => Column::bool(rows.map(|row| Some(row.last_of_read))),
+        _ => return None,
+    })
+}
+
+fn request_column(name: &str, rows: &[RequestRow]) -> Result<Option<Column>, String> {
+    let iter = rows.iter();
+    Ok(Some(match name {
+        "request" => Column::u32(iter.map(|row| Some(row.request))),
+        "stream" => Column::u32(iter.map(|row| Some(row.stream))),
+        "kind" => Column::text(iter.map(|row| word(&row.kind).map(Some)))?,
+        "send_ns" => Column::u64(iter.map(|row| Some(row.send_ns))),
+        "connect_ns" => Column::u64(iter.map(|row| row.connect_ns)),
+        "first_byte_ns" => Column::u64(iter.map(|row| row.first_byte_ns)),
+        "end_ns" => Column::u64(iter.map(|row| Some(row.end_ns))),
+        "outcome" => Column::text(iter.map(|row| word(&row.outcome).map(Some)))?,
+        "finish_reason" => Column::text(iter.map(|row| Ok(row.finish_reason.clone())))?,
+        "error" => Column::text(iter.map(|row| {
+            row.failure.as_ref().map(serde_json::to_string).transpose().map_err(|error| error.to_string())
+        }))?,
+        "prompt_tokens" => Column::u64(iter.map(|row| row.prompt_tokens)),
+        "cached_tokens" => Column::u64(iter.map(|row| row.cached_tokens)),
+        "completion_tokens" => Column::u64(iter.map(|row| row.completion_tokens)),
+        "reasoning_tokens" => Column::u64(iter.map(|row| row.reasoning_tokens)),
+        "token_source" => Column::text(iter.map(|row| word(&row.token_source).map(Some)))?,
+        "reads" => Column::u32(iter.map(|row| Some(row.reads))),
+        "events" => Column::u32(iter.map(|row| Some(row.events))),
+        _ => return Ok(None),
+    }))
+}
+
+fn sample_column(name: &str, rows: &[SampleRow]) -> Option<Column> {
+    let rows = rows.iter();
+    Some(match name {
+        "time_ns" => Column::u64(rows.map(|row| Some(row.time_ns))),
+        "running" => Column::f64(rows.map(|row| row.running)),
+        "waiting" => Column::f64(rows.map(|row| row.waiting)),
+        "generated_tokens" => Column::f64(rows.map(|row| row.generated_tokens)),
+        "kv_used" => Column::f64(rows.map(|row| row.kv_used)),
+        _ => return None,
+    })
+}
+
+/// The word of an enum without fields, as in JSON.
+fn word(value: &impl Serialize) -> Result<String, String> {
+    match serde_json::to_value(value) {
+        Ok(serde_json::Value::String(word)) => Ok(word),
+        _ => Err("an enum that is no plain word".to_owned()),
+    }
+}
+
+/// The enum of a word.
+fn of_word<T: DeserializeOwned>(word: &str) -> Result<T, String> {
+    T::deserialize(StrDeserializer::<PlainError>::new(word)).map_err(|error| error.to_string())
+}
+
+fn decode(reader: &SerializedFileReader<Bytes>, meta: TraceMeta) -> Result<CellTrace, String> {
+    let mut trace = CellTrace { meta, requests: Vec::new(), events: Vec::new(), samples: Vec::new() };
+    for index in 0..reader.num_row_groups() {
+        let group = reader.get_row_group(index).map_err(|error| words(&error))?;
+        let group = Group::new(group.as_ref())?;
+        let kinds = group.column("row")?.into_text()?;
+        let kind = kinds.first().and_then(Option::as_deref).unwrap_or_default();
+        if kinds.iter().any(|other| other.as_deref() != Some(kind)) {
+            return Err(format!("row group {index} mixes kinds of rows"));
+        }
+        match kind {
+            "request" => read_requests(&group, &mut trace.requests)?,
+            "event" => read_events(&group, &mut trace.events)?,
+            "sample" => read_samples(&group, &mut trace.samples)?,
+            "" => {}
+            other => return Err(format!("rows of an unknown kind {other:?}")),
+        }
+    }
+    Ok(trace)
+}
+
+fn read_events(group: &Group<'_>, events: &mut Vec<EventRow>) -> Result<(), String> {
+    let first = events.len();
+    let blank = EventRow {
+        request: 0,
+        arrival_ns: 0,
+        lag_ns: 0,
+        tokens: None,
+        bytes: 0,
+        payload: false,
+        answer: false,
+        last_of_read: false,
+    };
+    events.resize(first + group.rows, blank);
+    let rows = &mut events[first..];
+    group.u32("request", rows, |row, value| row.request = value)?;
+    group.u64("arrival_ns", rows, |row, value| row.arrival_ns = value)?;
+    group.u64("lag_ns", rows, |row, value| row.lag_ns = value)?;
+    group.each("tokens", rows, Column::into_u32, |row, value| row.tokens = value)?;
+    group.u32("bytes", rows, |row, value| row.bytes = value)?;
+    group.bool("payload", rows, |row, value| row.payload = value)?;
+    group.bool("answer", rows, |row, value| row.answer = value)?;
+    group.bool("last_of_read", rows, |row, value| row.last_of_read = value)
+}
+
+fn read_samples(group: &Group<'_>, samples: &mut Vec<SampleRow>) -> Result<(), String> {
+    let first = samples.len();
+    samples.resize(first + group.rows, SampleRow::default());
+    let rows = &mut samples[first..];
+    group.u64("time_ns", rows, |row, value| row.time_ns = value)?;
+    group.each("running", rows, Column::into_f64, |row, value| row.running = value)?;
+    group.each("waiting", rows, Column::into_f64, |row, value| row.waiting = value)?;
+    group.each("generated_tokens", rows, Column::into_f64, |row, value| row.generated_tokens = value)?;
+    group.each("kv_used", rows, Column::into_f64, |row, value| row.kv_used = value)
+}
+
+fn read_requests(group: &Group<'_>, requests: &mut Vec<RequestRow>) -> Result<(), String> {
+    let kinds = group.text("kind")?;
+    let outcomes = group.text("outcome")?;
+    let sources = group.text("token_source")?;
+    let needed = |text: &Option<String>, name: &str| text.clone().ok_or_else(|| no_value(name));
+    let first = requests.len();
+    for row in 0..group.rows {
+        requests.push(RequestRow {
+            request: 0,
+            stream: 0,
+            kind: of_word(&needed(&kinds[row], "kind")?)?,
+            send_ns: 0,
+            connect_ns: None,
+            first_byte_ns: None,
+            end_ns: 0,
+            outcome: of_word(&needed(&outcomes[row], "outcome")?)?,
+            finish_reason: None,
+            failure: None,
+            prompt_tokens: None,
+            cached_tokens: None,
+            completion_tokens: None,
+            reasoning_tokens: None,
+            token_source: of_word(&needed(&sources[row], "token_source")?)?,
+            reads: 0,
+            events: 0,
+        });
+    }
+    let rows = &mut requests[first..];
+    group.u32("request", rows, |row, value| row.request = value)?;
+    group.u32("stream", rows, |row, value| row.stream = value)?;
+    group.u64("send_ns", rows, |row, value| row.send_ns = value)?;
+    group.each("connect_ns", rows, Column::into_u64, |row, value| row.connect_ns = value)?;
+    group.each("first_byte_ns", rows, Column::into_u64, |row, value| row.first_byte_ns = value)?;
+    group.u64("end_ns", rows, |row, value| row.end_ns = value)?;
+    group.each("finish_reason", rows, Column::into_text, |row, value| row.finish_reason = value)?;
+    group.each("prompt_tokens", rows, Column::into_u64, |row, value| row.prompt_tokens = value)?;
+    group.each("cached_tokens", rows, Column::into_u64, |row, value| row.cached_tokens = value)?;
+    group.each("completion_tokens", rows, Column::into_u64, |row, value| row.completion_tokens = value)?;
+    group.each("reasoning_tokens", rows, Column::into_u64, |row, value| row.reasoning_tokens = value)?;
+    group.u32("reads", rows, |row, value| row.reads = value)?;
+    group.u32("events", rows, |row, value| row.events = value)?;
+    for (row, error) in rows.iter_mut().zip(group.text("error")?) {
+        row.failure = error
+            .map(|text| serde_json::from_str(&text))
+            .transpose()
+            .map_err(|error| format!("an error: {error}"))?;
+    }
+    Ok(())
+}
+
+fn no_value(column: &str) -> String {
+    format!("a row without {column}")
+}
+
+/// One row group, its columns found by name. A column that an older file lacks reads as null.
+struct Group<'a> {
+    reader: &'a dyn RowGroupReader,
+    rows: usize,
+}
+
+impl<'a> Group<'a> {
+    fn new(reader: &'a dyn RowGroupReader) -> Result<Group<'a>, String> {
+        let rows = usize::try_from(reader.metadata().num_rows()).map_err(|_| "a negative number of rows")?;
+        // A trace of ours never has more; a larger claim would only serve to exhaust memory.
+        if rows > GROUP_ROWS {
+            return Err(format!("{rows} rows in one row group, more than the {GROUP_ROWS} of a trace"));
+        }
+        Ok(Group { reader, rows })
+    }
+
+    fn column(&self, name: &str) -> Result<Column, String> {
+        let columns = self.reader.metadata().schema_descr();
+        match columns.columns().iter().position(|column| column.name() == name) {
+            Some(index) => {
+                let reader = self.reader.get_column_reader(index).map_err(|error| words(&error))?;
+                Column::read(reader, columns.column(index).max_def_level(), self.rows)
+                    .map_err(|why| format!("column {name}: {why}"))
+            }
+            None => Ok(Column::Missing { rows: self.rows }),
+        }
+    }
+
+    fn text(&self, name: &str) -> Result<Vec<Option<String>>, String> {
+        self.column(name)?.into_text().map_err(|why| format!("column {name}: {why}"))
+    }
+
+    /// Puts the values of a column, null or not, into rows.
+    fn each<R, T>(
+        &self,
+        name: &str,
+        rows: &mut [R],
+        convert: impl Fn(Column) -> Result<Vec<Option<T>>, String>,
+        put: impl Fn(&mut R, Option<T>),
+    ) -> Result<(), String> {
+        let values = convert(self.column(name)?).map_err(|why| format!("column {name}: {why}"))?;
+        for (row, value) in rows.iter_mut().zip(values) {
+            put(row, value);
+        }
+        Ok(())
+    }
+
+    /// Puts the values of a column that has one in every row into rows.
+    fn every<R, T>(
+        &self,
+        name: &str,
+        rows: &mut [R],
+        convert: impl Fn(Column) -> Result<Vec<Option<T>>, String>,
+        put: impl Fn(&mut R, T),
+    ) -> Result<(), String> {
+        let values = convert(self.column(name)?).map_err(|why| format!("column {name}: {why}"))?;
+        for (row, value) in rows.iter_mut().zip(values) {
+            put(row, value.ok_or_else(|| no_value(name))?);
+        }
+        Ok(())
+    }
+
+    fn u32<R>(&self, name: &str, rows: &mut [R], put: impl Fn(&mut R, u32)) -> Result<(), String> {
+        self.every(name, rows, Column::into_u32, put)
+    }
+
+    fn u64<R>(&self, name: &str, rows: &mut [R], put: impl Fn(&mut R, u64)) -> Result<(), String> {
+        self.every(name, rows, Column::into_u64, put)
+    }
+
+    fn bool<R>(&self, name: &str, rows: &mut [R], put: impl Fn(&mut R, bool)) -> Result<(), String> {
+        self.every(name, rows, Column::into_bool, put)
+    }
+}

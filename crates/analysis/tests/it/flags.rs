@@ -1,0 +1,129 @@
+//! Each flag of method section 7: raised with its figures, and not raised at its limit.
+
+use tokometer_analysis::{Context, summarise};
+use tokometer_record::{Cell, FlagCode, Ready};
+
+use crate::build::{MS, SECOND, STEADY, Streams, changed, close, counters, raised, row, settings};
+
+fn none(cell: &Cell, code: FlagCode) {
+    assert_eq!(cell.flag(code), None);
+}
+
+#[test]
+fn a_plain_cell_has_none() {
+    assert!(row(&STEADY.trace()).flags.is_empty());
+}
+
+#[test]
+fn flags_of_the_run() {
+    let settings = settings();
+    let context =
+        Context { simulated: true, retuned: true, synthetic_acceptance: true, ..Context::new(&settings) };
+    let cell = summarise(&STEADY.trace(), &context);
+    let codes: Vec<_> = cell.flags.iter().map(|flag| flag.code).collect();
+    assert_eq!(codes, [FlagCode::Simulated, FlagCode::SyntheticAcceptance, FlagCode::Retuned]);
+}
+
+#[test]
+fn not_ready() {
+    let cell = changed(|trace| {
+        let missing = vec!["running 3 of 4".to_owned()];
+        trace.meta.ready = Some(Ready { reached: false, seconds: 60.2, limit_seconds: 60.0, missing });
+    });
+    let flag = raised(&cell, FlagCode::NotReady);
+    assert!(flag.detail.contains("running 3 of 4") && flag.detail.contains("60 s"), "{}", flag.detail);
+    assert_eq!((flag.value, flag.limit), (Some(60.2), Some(60.0)));
+}
+
+#[test]
+fn underfilled() {
+    let with = |running: f64, waiting: Option<f64>| {
+        changed(|trace| {
+            trace
+                .samples
+                .iter_mut()
+                .for_each(|sample| (sample.running, sample.waiting) = (Some(running), waiting));
+        })
+    };
+    let flag = raised(&with(3.87, Some(0.0)), FlagCode::Underfilled);
+    close(flag.value.unwrap(), 3.87);
+    close(flag.limit.unwrap(), 3.88);
+    none(&with(3.89, Some(0.0)), FlagCode::Underfilled);
+    none(&with(3.0, Some(1.0)), FlagCode::Underfilled);
+    assert!(raised(&with(3.7, None), FlagCode::Underfilled).detail.contains("no waiting gauge"));
+}
+
+#[test]
+fn prompt_length() {
+    let with = |tokens: u64| changed(|trace| trace.requests[2].prompt_tokens = Some(tokens));
+    none(&with(8192 + 16), FlagCode::PromptLength);
+    none(&with(8192 - 16), FlagCode::PromptLength);
+    let flag = raised(&with(8192 - 17), FlagCode::PromptLength);
+    assert_eq!((flag.value, flag.limit), (Some(17.0), Some(16.0)));
+    assert!(flag.detail.contains("8175") && flag.detail.contains("8192"));
+    // Of a long prompt 0.1 % may be off.
+    let long = |tokens: u64| {
+        changed(|trace| {
+            trace.meta.context_nominal = 262_144;
+            trace.requests.iter_mut().for_each(|row| row.prompt_tokens = Some(tokens));
+        })
+    };
+    none(&long(262_144 - 262), FlagCode::PromptLength);
+    raised(&long(262_144 - 263), FlagCode::PromptLength);
+}
+
+#[test]
+fn token_mismatch() {
+    // Ours are 5408; what four cut requests leave (32) is allowed on top, and nothing below.
+    let with = |server: f64| changed(|trace| counters(trace, server));
+    none(&with(5408.0), FlagCode::TokenMismatch);
+    none(&with(5540.0), FlagCode::TokenMismatch);
+    none(&with(5310.0), FlagCode::TokenMismatch);
+    let flag = raised(&with(5300.0), FlagCode::TokenMismatch);
+    close(flag.value.unwrap(), 108.0 / 5300.0);
+    raised(&with(5560.0), FlagCode::TokenMismatch);
+}
+
+#[test]
+fn what_cut_requests_leave_grows_with_the_tokens_of_an_event() {
+    // Three tokens an event: up to 12 tokens for each of four cut requests.
+    let mut trace = Streams { tokens: 3, ..STEADY }.trace();
+    let ours = 3.0 * 5408.0;
+    counters(&mut trace, ours + 48.0 + 0.0199 * ours);
+    none(&row(&trace), FlagCode::TokenMismatch);
+    counters(&mut trace, ours + 48.0 + 0.0210 * ours);
+    raised(&row(&trace), FlagCode::TokenMismatch);
+}
+
+#[test]
+fn coalesced() {
+    let with = |reads: u32| {
+        changed(|trace| trace.requests.iter_mut().for_each(|row| (row.reads, row.events) = (reads, 300)))
+    };
+    none(&with(200), FlagCode::Coalesced);
+    close(raised(&with(150), FlagCode::Coalesced).value.unwrap(), 2.0);
+}
+
+#[test]
+fn clock_step() {
+    let with = |step_ns: u64| changed(|trace| trace.meta.clock_step_ns = step_ns);
+    none(&with(50 * MS), FlagCode::ClockStep);
+    let flag = raised(&with(51 * MS), FlagCode::ClockStep);
+    assert_eq!((flag.value, flag.limit), (Some(51.0), Some(50.0)));
+}
+
+#[test]
+fn few_samples_by_requests() {
+    // Two streams with three requests each are enough, one is not.
+    none(&row(&Streams { concurrency: 2, ..STEADY }.trace()), FlagCode::FewSamples);
+    let flag = raised(&row(&Streams { concurrency: 1, ..STEADY }.trace()), FlagCode::FewSamples);
+    assert_eq!((flag.value, flag.limit), (Some(3.0), Some(6.0)));
+}
+
+#[test]
+fn few_samples_by_seconds() {
+    let cell = changed(|trace| trace.meta.window_end_ns = Some(14 * SECOND));
+    let flag = raised(&cell, FlagCode::FewSamples);
+    assert_eq!((flag.value, flag.limit), (Some(9.0), Some(10.0)));
+    assert!(flag.detail.contains("9.0 s"));
+}

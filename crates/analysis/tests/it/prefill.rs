@@ -1,0 +1,111 @@
+//! Prefill rows.
+
+use tokometer_analysis::{Context, summarise};
+use tokometer_record::{CellTrace, CounterSnapshot, FlagCode, Outcome, Phase, RequestKind, Status};
+
+use crate::build::{MS, SECOND, close, event, failure, meta, raised, reason, request, row, settings};
+
+/// Three cold requests of 8192 tokens, with these times to the first token.
+fn prefill(ttft_ms: [u64; 3]) -> CellTrace {
+    let mut trace = CellTrace {
+        meta: meta(Phase::Prefill, 1),
+        requests: Vec::new(),
+        events: Vec::new(),
+        samples: Vec::new(),
+    };
+    (trace.meta.window_start_ns, trace.meta.window_end_ns, trace.meta.ready) = (None, None, None);
+    trace.meta.duration_seconds = 0.0;
+    for (number, ttft) in (0..).zip(ttft_ms) {
+        let send = u64::from(number) * SECOND;
+        let mut row = request(number, 0, send);
+        row.kind = RequestKind::Prefill;
+        (row.prompt_tokens, row.cached_tokens, row.completion_tokens) = (Some(8192), Some(0), Some(1));
+        (row.reads, row.events) = (1, 3);
+        row.end_ns = send + ttft * MS;
+        trace.events.push(event(number, row.end_ns, Some(1)));
+        trace.requests.push(row);
+    }
+    trace
+}
+
+#[test]
+fn the_rate_is_the_median_of_the_samples() {
+    let cell = row(&prefill([256, 512, 128]));
+    assert_eq!((cell.phase, cell.status), (Phase::Prefill, Status::Valid));
+    assert_eq!(cell.prefill_samples, [32_000.0, 16_000.0, 64_000.0]);
+    assert_eq!(cell.prefill_rate, Some(32_000.0));
+    assert_eq!(cell.ttft_ms.as_ref().unwrap().p50, Some(256.0));
+    assert_eq!((cell.requests.ended, cell.requests.started), (Some(3), Some(3)));
+    assert_eq!(cell.context_actual.unwrap().p50, 8192.0);
+    assert!(cell.flags.is_empty(), "{:?}", cell.flags);
+    assert_eq!((&cell.throughput, &cell.window), (&None, &None));
+}
+
+#[test]
+fn cached_tokens_were_not_computed() {
+    let mut trace = prefill([256, 256, 256]);
+    trace.requests[1].cached_tokens = Some(4096);
+    let cell = row(&trace);
+    close(cell.prefill_samples[1], 16_000.0);
+    let flag = raised(&cell, FlagCode::PrefixHit);
+    assert_eq!((flag.value, flag.limit), (Some(0.5), Some(0.01)));
+    // One percent is the limit.
+    trace.requests[1].cached_tokens = Some(81);
+    assert_eq!(row(&trace).flag(FlagCode::PrefixHit), None);
+}
+
+#[test]
+fn a_hit_is_seen_by_the_servers_counter_too() {
+    let mut trace = prefill([256, 256, 256]);
+    trace.requests.iter_mut().for_each(|row| row.cached_tokens = None);
+    let at =
+        |tokens: f64| Some(CounterSnapshot { cached_tokens: Some(tokens), ..CounterSnapshot::default() });
+    (trace.meta.counters_before, trace.meta.counters_after) = (at(100.0), at(100.0));
+    assert_eq!(row(&trace).flag(FlagCode::PrefixHit), None);
+    trace.meta.counters_after = at(8292.0);
+    close(raised(&row(&trace), FlagCode::PrefixHit).value.unwrap(), 8192.0 / 24_576.0);
+}
+
+#[test]
+fn a_failure_is_an_error_and_the_rest_is_kept() {
+    let mut trace = prefill([256, 512, 128]);
+    trace.requests[1].outcome = Outcome::Failed;
+    trace.requests[1].failure = Some(failure("connection reset"));
+    let cell = row(&trace);
+    assert!(
+        reason(&cell, Status::Error).contains("1 of 3 requests failed, the first with: connection reset")
+    );
+    assert_eq!(cell.error.as_ref().unwrap().message, "connection reset");
+    assert_eq!(cell.prefill_samples.len(), 3);
+}
+
+#[test]
+fn without_prompt_tokens_there_is_no_rate() {
+    let mut trace = prefill([256, 512, 128]);
+    trace.requests.iter_mut().for_each(|row| row.prompt_tokens = None);
+    let cell = row(&trace);
+    assert_eq!((cell.prefill_rate, cell.ttft_ms.is_some()), (None, true));
+    assert!(cell.unknown["prefill_rate"].contains("no prompt tokens"));
+    assert!(reason(&cell, Status::Error).contains("no prompt tokens"));
+}
+
+#[test]
+fn an_interrupted_row_says_how_far_it_came() {
+    let mut trace = prefill([256, 512, 128]);
+    trace.requests.truncate(1);
+    trace.events.truncate(1);
+    trace.meta.interrupted = true;
+    assert!(reason(&row(&trace), Status::Interrupted).contains("1 of 3 requests"));
+}
+
+#[test]
+fn a_shortened_prompt_is_held_against_what_was_aimed_at() {
+    let trace = prefill([256, 256, 256]);
+    let settings = settings();
+    let with = |expected| {
+        summarise(&trace, &Context { expected_prompt_tokens: expected, ..Context::new(&settings) })
+    };
+    assert_eq!(with(None).flag(FlagCode::PromptLength), None);
+    assert_eq!(with(Some(8180)).flag(FlagCode::PromptLength), None);
+    assert_eq!(raised(&with(Some(8128)), FlagCode::PromptLength).value, Some(64.0));
+}

@@ -1,0 +1,118 @@
+//! How often intervals hold the truth, by simulation with fixed seeds.
+
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64;
+use tokometer_stats::{batch_means, median_interval, mser5, slope, sorted};
+
+const TRIALS: usize = 4000;
+
+/// Normal numbers by the polar method of Marsaglia.
+fn normal(random: &mut Pcg64) -> f64 {
+    loop {
+        let (x, y) = (random.random_range(-1.0..1.0_f64), random.random_range(-1.0..1.0_f64));
+        let square = x * x + y * y;
+        if square > 0.0 && square < 1.0 {
+            return x * (-2.0 * square.ln() / square).sqrt();
+        }
+    }
+}
+
+/// A series around 100 with a coefficient of variation of 3 %, each value `rho` times the one before plus noise.
+fn series(random: &mut Pcg64, count: usize, rho: f64) -> Vec<f64> {
+    let mut value = normal(random);
+    (0..count)
+        .map(|_| {
+            let now = value;
+            value = rho * value + (1.0 - rho * rho).sqrt() * normal(random);
+            100.0 + 3.0 * now
+        })
+        .collect()
+}
+
+fn means(values: &[f64], batches: usize) -> Vec<f64> {
+    let size = values.len() / batches;
+    values.chunks_exact(size).map(|chunk| chunk.iter().sum::<f64>() / size as f64).collect()
+}
+
+fn share(seed: u64, mut holds: impl FnMut(&mut Pcg64) -> bool) -> f64 {
+    let mut random = Pcg64::seed_from_u64(seed);
+    (0..TRIALS).filter(|_| holds(&mut random)).count() as f64 / TRIALS as f64
+}
+
+fn coverage(seconds: usize, rho: f64, batches: usize) -> f64 {
+    share(20_261_130, |random| {
+        let values = series(random, seconds, rho);
+        let interval = batch_means(&means(&values, batches), 0.95).unwrap();
+        (interval.mean - 100.0).abs() <= interval.half_width
+    })
+}
+
+#[test]
+fn batch_means_cover_as_the_table_of_the_method_says() {
+    // (seconds, ρ of one second, batches, coverage of a nominal 95 % interval)
+    let table = [
+        (30, 0.0, 5, 0.96),
+        (30, 0.0, 6, 0.94),
+        (30, 0.0, 10, 0.95),
+        (30, 0.5, 5, 0.93),
+        (30, 0.5, 6, 0.92),
+        (30, 0.5, 10, 0.88),
+        (30, 0.5, 30, 0.73),
+        (30, 0.8, 5, 0.86),
+        (30, 0.8, 6, 0.81),
+        (30, 0.8, 30, 0.48),
+        (60, 0.5, 6, 0.94),
+        (180, 0.8, 6, 0.95),
+        (180, 0.8, 30, 0.83),
+    ];
+    for (seconds, rho, batches, expected) in table {
+        let found = coverage(seconds, rho, batches);
+        assert!(
+            (found - expected).abs() < 0.025,
+            "{seconds} s, ρ {rho}, b {batches}: {found}, not {expected}"
+        );
+    }
+}
+
+#[test]
+fn the_interval_of_the_median_covers_a_skewed_truth() {
+    for n in [6, 10, 30, 101] {
+        let found = share(7, |random| {
+            let values: Vec<f64> = (0..n).map(|_| normal(random).exp()).collect();
+            let interval = median_interval(&sorted(&values), 0.95).unwrap();
+            interval.low <= 1.0 && 1.0 <= interval.high
+        });
+        assert!((0.94..0.99).contains(&found), "n = {n}: {found}");
+    }
+}
+
+#[test]
+fn the_slope_of_white_noise_rarely_exceeds_two_errors() {
+    let found = share(11, |random| {
+        let values = series(random, 120, 0.0);
+        let points: Vec<(f64, f64)> = values.iter().enumerate().map(|(x, y)| (x as f64, *y)).collect();
+        slope(&points).unwrap().exceeds(2.0)
+    });
+    assert!((0.03..0.065).contains(&found), "{found}");
+}
+
+#[test]
+fn mser_takes_a_ramp_away() {
+    // 40 s of bins of 250 ms whose start is 40 % low and recovers with a time constant of 2 s.
+    let mut random = Pcg64::seed_from_u64(3);
+    let (mut raw, mut kept) = (0.0, 0.0);
+    let trials = 500;
+    for _ in 0..trials {
+        let values: Vec<f64> = series(&mut random, 160, 0.0)
+            .into_iter()
+            .enumerate()
+            .map(|(bin, value)| value - 40.0 * (-(bin as f64) * 0.25 / 2.0).exp())
+            .collect();
+        let cut = mser5(&values).unwrap();
+        let mean = |part: &[f64]| part.iter().sum::<f64>() / part.len() as f64;
+        raw += mean(&values) / f64::from(trials);
+        kept += mean(&values[cut.cut_values()..]) / f64::from(trials);
+    }
+    assert!((raw - 97.9).abs() < 0.2, "{raw}");
+    assert!((kept - 99.9).abs() < 0.15, "{kept}");
+}
