@@ -1,0 +1,71 @@
+//! What goes into the engine and what comes out.
+
+use crate::tokenizer::Prompt;
+
+/// Number of a request, given by the driver.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RequestId(pub u64);
+
+/// A request to the engine.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// Its number; not in use by another one.
+    pub id: RequestId,
+    /// Its prompt.
+    pub prompt: Prompt,
+    /// Most output tokens, at least 1.
+    pub max_tokens: u64,
+    /// The output ends by itself after this many tokens; none: it never does.
+    pub natural_end: Option<u64>,
+    /// When it arrived; its time to first token counts from here.
+    pub arrival_ns: u64,
+}
+
+/// Why an output ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Finish {
+    /// It has as many tokens as were allowed.
+    Length,
+    /// It ended by itself; the last token is the end token, which has no text.
+    Stop,
+}
+
+/// Tokens for a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Emission {
+    /// The request.
+    pub id: RequestId,
+    /// When the tokens were due.
+    pub due_ns: u64,
+    /// How many.
+    pub tokens: u32,
+    /// True where the profile's text repeats itself.
+    pub looping: bool,
+    /// Prompt tokens that were found in the prefix cache.
+    pub cached_tokens: u64,
+    /// Set with the last token.
+    pub finish: Option<Finish>,
+}
+
+/// Gauges and counters.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Requests admitted and not ended.
+    pub running: u64,
+    /// Requests that wait for room.
+    pub waiting: u64,
+    /// Tokens that the running requests hold, prompt and output.
+    pub kv_used_tokens: u64,
+    /// Output tokens so far.
+    pub generated_tokens: u64,
+    /// Prompt tokens so far, cached ones included.
+    pub prompt_tokens: u64,
+    /// Prompt tokens that were found in the prefix cache.
+    pub cached_tokens: u64,
+    /// Requests ended by length.
+    pub ended_by_length: u64,
+    /// Requests ended by themselves.
+    pub ended_by_stop: u64,
+    /// Requests aborted.
+    pub aborted: u64,
+}

@@ -1,0 +1,136 @@
+//! The engine behind an HTTP server, in real time.
+//!
+//! One thread drives the engine and sleeps until its next deadline. Few other threads do the network, each
+//! with its own event loop. The engine's thread hands all tokens of a step over at once, wakes each event
+//! loop once, and never waits for a client: a stream that is read too slowly gets its tokens in fewer, larger
+//! frames. Long prompts are parsed and tokenized on threads of their own.
+
+mod answer;
+mod body;
+mod driver;
+mod frames;
+mod generate;
+mod metrics;
+mod routes;
+mod stream;
+mod worker;
+
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+
+use tokio::sync::watch;
+
+use crate::clock::Clock;
+use crate::{Profile, SimError};
+use driver::Inbox;
+use routes::App;
+use worker::{Connections, EventLoop, Worker};
+
+/// Where the server listens, and for whom.
+#[derive(Clone)]
+pub struct ServerOptions {
+    /// Address; port 0 takes any free one.
+    pub listen: SocketAddr,
+    /// Paths below `/v1` want this as a bearer token; none: everybody may ask.
+    pub api_key: Option<String>,
+}
+
+impl fmt::Debug for ServerOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ServerOptions")
+            .field("listen", &self.listen)
+            .field("api_key", &self.api_key.as_ref().map(|_| "<redacted>"))
+            .finish()
+    }
+}
+
+/// A simulated engine that answers like a server.
+#[derive(Debug)]
+pub struct Server;
+
+impl Server {
+    /// Listens, and starts the threads.
+    pub fn start(profile: Profile, options: ServerOptions) -> Result<Running, SimError> {
+        let profile = Arc::new(profile);
+        let clock = Clock::start();
+        let count = thread::available_parallelism().map_or(1, usize::from);
+        let workers: Vec<Arc<Worker>> = (0..(count / 4).clamp(1, 4)).map(|_| Arc::default()).collect();
+        let inbox = Arc::new(Inbox::new(clock, workers.clone()));
+        let (stop, stopped) = watch::channel(false);
+
+        let loops = (0..workers.len()).map(|_| EventLoop::new(count)).collect::<io::Result<Vec<_>>>();
+        let loops = loops.map_err(SimError::Threads)?;
+        let listener = loops[0]
+            .listen(options.listen)
+            .map_err(|source| SimError::Listen { address: options.listen, source })?;
+        let address = listener.local_addr().map_err(SimError::Threads)?;
+
+        let api_key = options.api_key.map(Into::into);
+        let mut connections = Vec::new();
+        for (number, (worker, event_loop)) in workers.iter().zip(&loops).enumerate() {
+            let app = App::new(Arc::clone(&profile), Arc::clone(&inbox), clock, api_key.clone(), number);
+            let handle = event_loop.handle().map_err(SimError::Threads)?;
+            connections.push(Connections::new(Arc::clone(worker), handle, app, stopped.clone()));
+        }
+
+        // From here on `running` stops what has been started, also when a later thread fails.
+        let mut running = Running { address, stop, inbox: Arc::clone(&inbox), network: vec![], engine: None };
+        running.engine = Some(spawn("sim-engine".to_owned(), move || driver::run(profile, &inbox))?);
+        let mut listener = Some((listener, connections.clone()));
+        for (number, (event_loop, connections)) in loops.into_iter().zip(connections).enumerate() {
+            let accept = listener.take();
+            let thread =
+                spawn(format!("sim-net-{number}"), move || worker::run(&event_loop, &connections, accept))?;
+            running.network.push(thread);
+        }
+        Ok(running)
+    }
+}
+
+/// A server that answers until this is stopped or dropped.
+pub struct Running {
+    address: SocketAddr,
+    stop: watch::Sender<bool>,
+    inbox: Arc<Inbox>,
+    network: Vec<JoinHandle<()>>,
+    engine: Option<JoinHandle<()>>,
+}
+
+impl Running {
+    /// Where it listens.
+    pub fn addr(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Takes no more connections, gives the open ones a moment to end, and ends all threads.
+    pub fn stop(self) {
+        drop(self);
+    }
+}
+
+impl fmt::Debug for Running {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Running").field("address", &self.address).finish_non_exhaustive()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.stop.send_replace(true);
+        for thread in self.network.drain(..) {
+            // A thread that panicked has said so already.
+            let _ = thread.join();
+        }
+        self.inbox.stop();
+        if let Some(engine) = self.engine.take() {
+            let _ = engine.join();
+        }
+    }
+}
+
+fn spawn(name: String, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, SimError> {
+    thread::Builder::new().name(name).spawn(work).map_err(SimError::Threads)
+}

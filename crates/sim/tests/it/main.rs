@@ -1,0 +1,11 @@
+//! Tests of the simulated engine: its parts in virtual time, the server over real sockets.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod client;
+mod engine;
+mod profile;
+mod runs;
+mod server;
+mod text;
+mod tokenizer;
