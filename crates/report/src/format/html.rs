@@ -1,0 +1,37 @@
+//! One HTML file: style and record inside, nothing loaded, no script.
+
+use askama::Template;
+use tokometer_record::Run;
+
+use crate::view::View;
+use crate::{ReportError, csp};
+
+/// The style sheet, inlined as it is.
+const STYLE: &str = include_str!("../../assets/page.css");
+
+#[derive(Template)]
+#[template(path = "run.html")]
+struct Page<'a> {
+    view: &'a View,
+    style: &'static str,
+    policy: String,
+    record: String,
+    version: &'static str,
+}
+
+/// The whole page.
+pub(crate) fn render(run: &Run) -> Result<String, ReportError> {
+    let page = Page {
+        view: &View::of(run),
+        style: STYLE,
+        policy: csp::policy(STYLE),
+        record: embedded(run)?,
+        version: env!("CARGO_PKG_VERSION"),
+    };
+    Ok(page.render()?)
+}
+
+/// The record as JSON that cannot end its `<script>` element or open a comment in it.
+fn embedded(run: &Run) -> Result<String, ReportError> {
+    Ok(serde_json::to_string(run)?.replace('<', "\\u003c"))
+}

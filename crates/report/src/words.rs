@@ -1,0 +1,197 @@
+//! Words and symbols of a report, and foreign text made safe to show.
+
+use tokometer_record::{AtEnd, Endpoint, FailureKind, Phase, Prompts, Status, TokenSource, context_label};
+use tokometer_record::{Cell, StampSource};
+
+/// The symbol that stands beside a status's word.
+pub(crate) fn glyph(status: Status) -> &'static str {
+    match status {
+        Status::Planned => "·",
+        Status::OverLimit => "⊘",
+        Status::OverCapacity => "▨",
+        Status::Skipped => "»",
+        Status::Interrupted => "■",
+        Status::Error => "✕",
+        Status::Looped => "↻",
+        Status::ClientLimited => "◂",
+        Status::Contaminated => "⊕",
+        Status::Queued => "≡",
+        Status::Short => "◖",
+        Status::Throttled => "▾",
+        Status::Unstable => "≈",
+        Status::Valid => "✓",
+    }
+}
+
+/// The status in at most eight letters, for narrow columns.
+pub(crate) fn short_word(status: Status) -> &'static str {
+    match status {
+        Status::Planned => "planned",
+        Status::OverLimit => "limit",
+        Status::OverCapacity => "capacity",
+        Status::Skipped => "skipped",
+        Status::Interrupted => "cut",
+        Status::Error => "error",
+        Status::Looped => "looped",
+        Status::ClientLimited => "client",
+        Status::Contaminated => "foreign",
+        Status::Queued => "queued",
+        Status::Short => "short",
+        Status::Throttled => "throttle",
+        Status::Unstable => "unstable",
+        Status::Valid => "valid",
+    }
+}
+
+/// `32K × 64`, or `prefill 32K`, with spaces that do not break.
+pub(crate) fn cell_label(cell: &Cell) -> String {
+    let context = context_label(cell.context_nominal);
+    match cell.phase {
+        Phase::Prefill => format!("prefill\u{a0}{context}"),
+        Phase::Decode => format!("{context}\u{a0}×\u{a0}{}", cell.concurrency),
+    }
+}
+
+/// Kinds of failure in words.
+pub(crate) fn failure_kind(kind: FailureKind) -> &'static str {
+    match kind {
+        FailureKind::Connect => "no connection",
+        FailureKind::Tls => "TLS set-up failed",
+        FailureKind::HttpStatus => "HTTP error",
+        FailureKind::Rejected => "rejected by the server",
+        FailureKind::ErrorEvent => "error event in the stream",
+        FailureKind::Truncated => "stream ended too early",
+        FailureKind::NoToken => "no token came",
+        FailureKind::Reset => "connection reset",
+        FailureKind::Timeout => "timeout",
+        FailureKind::Malformed => "unreadable event",
+        FailureKind::NotAStream => "answer is no event stream",
+    }
+}
+
+/// Where token counts come from, in words.
+pub(crate) fn token_source(source: TokenSource) -> &'static str {
+    match source {
+        TokenSource::Usage => "usage on each event",
+        TokenSource::TokenIds => "token ids",
+        TokenSource::EngineEvents => "engine counters on each event",
+        TokenSource::UsageFinal => "one count at the end (estimate)",
+        TokenSource::Events => "one token per event (estimate)",
+    }
+}
+
+/// Where arrival stamps come from, in words.
+pub(crate) fn stamp_source(source: StampSource) -> &'static str {
+    match source {
+        StampSource::Kernel => "kernel",
+        StampSource::Read => "clock after the read",
+    }
+}
+
+/// The phase's name in tables.
+pub(crate) fn phase(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Prefill => "Prefill",
+        Phase::Decode => "Decode",
+    }
+}
+
+/// Prompt sharing in words.
+pub(crate) fn prompts(prompts: Prompts) -> &'static str {
+    match prompts {
+        Prompts::Shared => "shared by all streams of a context",
+        Prompts::Unique => "one for each stream",
+    }
+}
+
+/// Route in words.
+pub(crate) fn endpoint(endpoint: Endpoint) -> &'static str {
+    match endpoint {
+        Endpoint::Chat => "chat completions",
+        Endpoint::Completions => "completions",
+    }
+}
+
+/// End of a window in words.
+pub(crate) fn at_end(at_end: AtEnd) -> &'static str {
+    match at_end {
+        AtEnd::Cut => "running requests are cut",
+        AtEnd::Finish => "running requests run out",
+    }
+}
+
+/// A code such as `fixed_duration` in words; what is not known stays as it is.
+pub(crate) fn code(code: &str) -> String {
+    match code {
+        "fixed_duration" => "fixed duration".to_owned(),
+        "cold_alone" => "cold requests alone on the server".to_owned(),
+        "during_decode_warmup" => "measured during decode warm-up".to_owned(),
+        "discrete_gpu" => "discrete GPU".to_owned(),
+        "unified_memory" => "unified memory".to_owned(),
+        "cpu" => "CPU".to_owned(),
+        "tokenize_route" => "by the server's tokenise route".to_owned(),
+        "measured_usage" => "by measured usage".to_owned(),
+        other => clean(other),
+    }
+}
+
+/// Foreign text on one line: line ends and tabs become spaces, and characters that would steer the reader's
+/// terminal or reorder the line are spelled out (`\u{202e}`).
+pub(crate) fn clean(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '\n' | '\r' | '\t' => safe.push(' '),
+            letter if is_unsafe(letter) => safe.extend(letter.escape_unicode()),
+            letter => safe.push(letter),
+        }
+    }
+    safe
+}
+
+/// As [`clean`], but line ends and tabs stay.
+pub(crate) fn clean_lines(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for letter in text.chars() {
+        if is_unsafe(letter) && !matches!(letter, '\n' | '\t') {
+            safe.extend(letter.escape_unicode());
+        } else {
+            safe.push(letter);
+        }
+    }
+    safe
+}
+
+/// The first `most` characters, with `…` where something is left out.
+pub(crate) fn shorten(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", text[..end].trim_end()),
+        None => text.to_owned(),
+    }
+}
+
+/// Controls, and the marks that change the direction of text, hide in it, or break its line.
+fn is_unsafe(letter: char) -> bool {
+    letter.is_control()
+        || matches!(letter,
+            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hostile_text_is_spelled_out() {
+        assert_eq!(clean("a\u{1b}[31mb\u{202e}c\nd"), "a\\u{1b}[31mb\\u{202e}c d");
+        assert_eq!(clean_lines("a\n\tb\r\u{7}"), "a\n\tb\\u{d}\\u{7}");
+        assert_eq!(clean("Qwen/Qwen3 – 模型 🙂"), "Qwen/Qwen3 – 模型 🙂");
+    }
+
+    #[test]
+    fn shortening_counts_characters() {
+        assert_eq!(shorten("模型名", 2), "模型…");
+        assert_eq!(shorten("abc", 3), "abc");
+    }
+}

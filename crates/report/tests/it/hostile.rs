@@ -1,0 +1,73 @@
+//! A record from somebody who wants to break the page.
+
+use tokometer_record::{Cell, Run};
+
+use crate::support::everything;
+
+/// A run whose every free text is hostile.
+pub(crate) fn hostile() -> Run {
+    let evil = format!(
+        "</script><script>alert(1)</script><img src=x onerror=alert(2)> \"'`{{{{7*7}}}} <!-- \u{202e}\u{1b}[31m\u{0} 🙂 {}",
+        "x".repeat(10_000)
+    );
+    let mut run = everything();
+    // Every string of the record that is not one of its fixed words.
+    let mut document = serde_json::to_value(&run).unwrap();
+    for path in [
+        "/id",
+        "/created_at",
+        "/state_reason",
+        "/title",
+        "/note",
+        "/tool/name",
+        "/tool/version",
+        "/tool/commit",
+        "/method/name",
+        "/method/version",
+        "/target/url",
+        "/target/proxy",
+        "/target/headers/0",
+        "/model/id",
+        "/model/served_name",
+        "/model/quantization",
+        "/engine/name",
+        "/engine/version",
+        "/engine/parallelism",
+        "/engine/speculative",
+        "/hardware/class",
+        "/hardware/os",
+        "/hardware/accelerators/0/name",
+        "/capacity/kv_source",
+        "/capacity/concurrent_source",
+        "/settings/decode_test",
+        "/settings/prefill_mode",
+        "/settings/prompt_sizing",
+        "/evidence/0/source",
+        "/remarks/0",
+    ] {
+        *document.pointer_mut(path).unwrap_or_else(|| panic!("{path}")) = evil.clone().into();
+    }
+    run = serde_json::from_value(document).unwrap();
+    run.launch_command = Some(evil.clone());
+    run.settings.corpus = Some(evil.clone());
+    run.settings.request_json = Some(serde_json::json!({ "evil": evil }));
+    run.unknown.insert(evil.clone(), evil.clone());
+    run.cells.iter_mut().for_each(|cell| poison(cell, &evil));
+    run
+}
+
+fn poison(cell: &mut Cell, evil: &str) {
+    cell.unknown.insert(evil.to_owned(), evil.to_owned());
+    cell.flags.iter_mut().for_each(|flag| evil.clone_into(&mut flag.detail));
+    if let Some(reason) = &mut cell.reason {
+        evil.clone_into(&mut reason.text);
+    }
+    if let Some(error) = &mut cell.error {
+        evil.clone_into(&mut error.message);
+        error.body = Some(evil.to_owned());
+    }
+    for found in &mut cell.loops {
+        evil.clone_into(&mut found.excerpt);
+        evil.clone_into(&mut found.channel);
+    }
+}

@@ -1,0 +1,163 @@
+//! The page: its form, its safety, its words.
+
+use scraper::{ElementRef, Html, Selector};
+use tokometer_record::Run;
+use tokometer_report::html;
+
+use crate::hostile::hostile;
+use crate::support::{FLAGS, STATUSES, everything, h200, rtx};
+
+pub(crate) fn select<'a>(page: &'a Html, selector: &str) -> Vec<ElementRef<'a>> {
+    page.select(&Selector::parse(selector).unwrap()).collect()
+}
+
+pub(crate) fn text(element: &ElementRef<'_>) -> String {
+    element.text().collect::<String>().split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn parsed(run: &Run) -> Html {
+    Html::parse_document(&html(run).unwrap())
+}
+
+#[test]
+fn pages_are_well_formed() {
+    for run in [h200(), rtx(), everything(), hostile()] {
+        let page = parsed(&run);
+        assert!(page.errors.is_empty(), "{:?}", page.errors);
+        let mut ids: Vec<&str> =
+            select(&page, "[id]").iter().filter_map(|element| element.value().id()).collect();
+        let all = ids.len();
+        ids.sort_unstable();
+        ids.dedup();
+        assert_eq!(ids.len(), all, "ids are used once");
+        for link in select(&page, "a") {
+            let target =
+                link.value().attr("href").unwrap().strip_prefix('#').expect("links stay on the page");
+            assert!(ids.contains(&target), "no element is called {target}");
+        }
+        for region in select(&page, "[aria-labelledby]") {
+            assert!(ids.contains(&region.value().attr("aria-labelledby").unwrap()));
+        }
+        for table in select(&page, "table") {
+            assert!(!table.select(&Selector::parse("th[scope]").unwrap()).collect::<Vec<_>>().is_empty());
+        }
+    }
+}
+
+#[test]
+fn nothing_is_loaded_or_run() {
+    for run in [h200(), everything(), hostile()] {
+        let page = parsed(&run);
+        assert!(select(&page, "[src], link, iframe, object, embed, img, form, base").is_empty());
+        assert!(select(&page, "[style]").is_empty(), "the policy takes no style attributes");
+        let scripts = select(&page, "script");
+        assert_eq!(scripts.len(), 1);
+        assert_eq!(scripts[0].value().attr("type"), Some("application/json"));
+        let handlers = select(&page, "*")
+            .iter()
+            .flat_map(|element| element.value().attrs().map(|(name, _)| name.to_owned()).collect::<Vec<_>>())
+            .filter(|name| name.starts_with("on"))
+            .count();
+        assert_eq!(handlers, 0);
+        let style = text_of_style(&page);
+        assert!(!style.contains("url(") && !style.contains("@import"));
+        let policy =
+            select(&page, "meta[http-equiv='Content-Security-Policy']")[0].value().attr("content").unwrap();
+        assert!(policy.starts_with("default-src 'none'; style-src 'sha256-"), "{policy}");
+        assert!(!policy.contains("unsafe"), "{policy}");
+    }
+}
+
+#[test]
+fn the_record_is_inside() {
+    for run in [h200(), everything(), hostile()] {
+        let page = html(&run).unwrap();
+        let start = page.find("<script type=\"application/json\" id=\"run\">").unwrap();
+        let data = &page[page[start..].find('>').unwrap() + start + 1..page.rfind("</script>").unwrap()];
+        assert!(!data.contains('<'));
+        assert_eq!(serde_json::from_str::<Run>(data).unwrap(), run);
+    }
+}
+
+#[test]
+fn simulated_is_said_everywhere() {
+    let page = parsed(&everything());
+    for selector in ["title", "h1", ".banner", "#decode h2", "#prefill h2", "#measurements h2", "footer"] {
+        let found = select(&page, selector);
+        assert!(
+            !found.is_empty() && found.iter().all(|element| text(element).contains("SIMULATED")),
+            "{selector}"
+        );
+    }
+}
+
+#[test]
+fn interrupted_runs_say_so() {
+    let page = parsed(&everything());
+    let badges: Vec<String> = select(&page, ".badge").iter().map(text).collect();
+    assert!(badges[0].starts_with("Interrupted: "), "{badges:?}");
+    assert!(select(&page, ".remarks li").iter().any(|remark| text(remark).contains("ended by the user")));
+}
+
+#[test]
+fn cells_without_a_number_say_why() {
+    let page = parsed(&everything());
+    let body = text(&select(&page, "main")[0]);
+    for status in &STATUSES[..13] {
+        let notes = select(&page, &format!("#note-{}", status.code()));
+        assert!(text(&notes[0]).contains(status.words()), "{status:?}");
+        let cells = select(&page, &format!("td.hatch.{}", status.code()));
+        assert!(
+            !cells.is_empty() && cells.iter().all(|cell| text(cell).contains(status.words())),
+            "{status:?}"
+        );
+    }
+    for code in FLAGS {
+        let notes = select(&page, &format!("#note-{}", code.code()));
+        assert!(
+            text(&notes[0]).contains(&format!("{} was 12.5 with a limit of 10", code.code())),
+            "{code:?}"
+        );
+    }
+    for figures in [
+        "needs 4,718,592 has 1,048,576 KV tokens",
+        "needs 4,718,592 tokens of KV cache, 1,048,576 available",
+        "stream 2 repeated 812 characters of reasoning 6 times (4,872 in all)",
+        "the server said “{\"error\":\"too many requests\"}”",
+        "the server is on another host",
+    ] {
+        assert!(body.contains(figures), "{figures}");
+    }
+}
+
+#[test]
+fn answers_come_from_valid_cells() {
+    let users = |run: &Run| -> Vec<String> {
+        let page = parsed(run);
+        select(&page, ".users dl b").iter().map(text).collect()
+    };
+    assert_eq!(users(&h200()), ["32", "32", "16", "8", "8", "1"]);
+    assert_eq!(users(&rtx()), ["16", "16", "8", "8", "4", "2"]);
+
+    let mut run = h200();
+    let peak =
+        run.cells.iter_mut().find(|cell| cell.concurrency == 128 && cell.context_nominal == 8192).unwrap();
+    peak.status = tokometer_record::Status::Unstable;
+    let page = parsed(&run);
+    let answers = text(&select(&page, ".answers")[0]);
+    assert!(answers.contains("Peak 7,875 tok/s 16K × 128"), "{answers}");
+}
+
+#[test]
+fn hostile_text_stays_text() {
+    let page = html(&hostile()).unwrap();
+    assert!(!page.contains("<img") && !page.contains("<script>") && !page.contains("onerror=\""));
+    let visible = &page[..page.find("<script type=\"application/json\"").unwrap()];
+    assert!(!visible.contains('\u{202e}') && !visible.contains('\u{1b}'), "controls are spelled out");
+    let page = Html::parse_document(&page);
+    assert!(text(&select(&page, "h1")[0]).chars().count() < 250, "long names are cut in the title");
+}
+
+fn text_of_style(page: &Html) -> String {
+    select(page, "style")[0].text().collect()
+}

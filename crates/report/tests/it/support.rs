@@ -1,0 +1,310 @@
+//! Runs to report on.
+
+use std::collections::BTreeMap;
+
+use tokometer_record::{
+    Accelerator, AtEnd, Capacity, Cell, Distribution, Endpoint, Engine, Evidence, Failure, FailureKind, Flag,
+    FlagCode, Hardware, Interval, LoopEvidence, Model, Phase, Prompts, Reason, ReasonRule, Requests, Run,
+    RunState, Settings, Spread, StampSource, Status, Target, Throughput, TokenSource, Tokens, Tool, Window,
+    import, published,
+};
+
+/// Qwen3.8-Flash-Next on 4 × H200 SXM, as published.
+pub(crate) fn h200() -> Run {
+    import::published(published::H200_X4, "h200-x4.json").unwrap()
+}
+
+/// Qwen3.8-Flash-Next on 4 × RTX PRO 6000, as published.
+pub(crate) fn rtx() -> Run {
+    import::published(published::RTX_PRO_6000_X4, "rtx-pro-6000-x4.json").unwrap()
+}
+
+/// Every status, in the order of the verdict.
+pub(crate) const STATUSES: [Status; 14] = [
+    Status::Planned,
+    Status::OverLimit,
+    Status::OverCapacity,
+    Status::Skipped,
+    Status::Interrupted,
+    Status::Error,
+    Status::Looped,
+    Status::ClientLimited,
+    Status::Contaminated,
+    Status::Queued,
+    Status::Short,
+    Status::Throttled,
+    Status::Unstable,
+    Status::Valid,
+];
+
+/// Every flag.
+pub(crate) const FLAGS: [FlagCode; 14] = [
+    FlagCode::Simulated,
+    FlagCode::NotReady,
+    FlagCode::Underfilled,
+    FlagCode::PromptLength,
+    FlagCode::TokenMismatch,
+    FlagCode::TokensEstimated,
+    FlagCode::Coalesced,
+    FlagCode::PrefixHit,
+    FlagCode::PowerCapped,
+    FlagCode::OverRatedClock,
+    FlagCode::ClockStep,
+    FlagCode::SyntheticAcceptance,
+    FlagCode::Retuned,
+    FlagCode::FewSamples,
+];
+
+/// A measured run against a simulated engine that has every status and every flag.
+pub(crate) fn everything() -> Run {
+    let contexts = [8192, 16384, 65536, 131_072];
+    let concurrency = [1, 2, 4, 8, 16, 32];
+    let mut run = Run::new(
+        "0190b6d2-0000-7000-8000-000000000001".to_owned(),
+        tool(),
+        settings(&contexts, &concurrency),
+    );
+    run.created_at = Some("2026-11-30T12:00:00Z".to_owned());
+    run.elapsed_seconds = Some(1512.4);
+    run.state = RunState::Interrupted;
+    run.state_reason = Some("ended by the user after 20 of 24 cells".to_owned());
+    run.title = Some("Everything at once".to_owned());
+    run.note = Some("First line of the note.\nSecond line.".to_owned());
+    run.simulated = true;
+    run.target = Target {
+        url: Some("http://127.0.0.1:8000".to_owned()),
+        headers: vec!["x-team".to_owned()],
+        proxy: Some("nginx 1.27".to_owned()),
+    };
+    run.model = Model {
+        id: Some("Qwen/Qwen3.8-Flash-Next".to_owned()),
+        served_name: Some("qwen".to_owned()),
+        revision: None,
+        quantization: Some("BF16".to_owned()),
+        max_length: Some(262_144),
+    };
+    run.engine = Engine {
+        name: Some("vllm".to_owned()),
+        version: Some("0.11.2".to_owned()),
+        parallelism: Some("tp4 ep".to_owned()),
+        speculative: Some("mtp, 1 token".to_owned()),
+        prefix_caching: Some(true),
+        ..Engine::default()
+    };
+    run.hardware = Hardware {
+        class: Some("discrete_gpu".to_owned()),
+        accelerators: vec![Accelerator { name: "H200 SXM".to_owned(), count: 4, memory_gb: Some(141.0) }],
+        os: Some("linux".to_owned()),
+    };
+    run.capacity = Capacity {
+        kv_tokens: Some(1_048_576),
+        kv_source: Some("vllm:cache_config_info".to_owned()),
+        concurrent_requests: Some(256),
+        concurrent_source: Some("--max-num-seqs".to_owned()),
+    };
+    run.unknown.insert("launch_command".to_owned(), "the server is on another host".to_owned());
+    run.unknown.insert("model.revision".to_owned(), "the engine does not tell".to_owned());
+    run.unknown.insert("hardware.driver".to_owned(), "the server is on another host".to_owned());
+    run.evidence = vec![Evidence {
+        field: "engine.version".to_owned(),
+        value: "0.11.2".to_owned(),
+        source: "GET /version".to_owned(),
+    }];
+    run.remarks = vec!["the server restarted between two cells".to_owned()];
+
+    for (place, &context) in contexts.iter().enumerate() {
+        run.cells.push(prefill(context, 27_000.0 + 1500.0 * place as f64));
+    }
+    let mut failed_prefill = Cell::planned(Phase::Prefill, 262_144, 1);
+    failed_prefill.status = Status::Error;
+    failed_prefill.error = Some(failure());
+    run.cells.push(failed_prefill);
+
+    let mut statuses = STATUSES.into_iter();
+    let mut flags = FLAGS.into_iter().filter(|code| *code != FlagCode::Simulated);
+    for &context in &contexts {
+        for &streams in &concurrency {
+            let mut cell = decode(context, streams);
+            // The first row and the last column stay valid and carry the flags.
+            if context > 8192 && streams < 32 {
+                cell = with_status(cell, statuses.next().unwrap_or(Status::Valid));
+            } else if let Some(code) = flags.next() {
+                cell.flags.push(flag(code));
+            }
+            if cell.throughput.is_some() {
+                cell.flags.push(flag(FlagCode::Simulated));
+            }
+            run.cells.push(cell);
+        }
+    }
+    for code in flags {
+        run.cells[5].flags.push(flag(code));
+    }
+    run
+}
+
+/// A valid decode cell with all figures.
+pub(crate) fn decode(context: u64, concurrency: u32) -> Cell {
+    let streams = f64::from(concurrency);
+    let total = 220.123_456 * streams.powf(0.8) * (8192.0 / context as f64).powf(0.02);
+    let mut cell = Cell::planned(Phase::Decode, context, concurrency);
+    let n = u64::from(concurrency) * 2;
+    cell.status = Status::Valid;
+    cell.context_actual = Some(Spread { n, p50: context as f64 - 3.0, min: context - 4, max: context + 2 });
+    cell.throughput = Some(Throughput {
+        total,
+        interval: Some(Interval {
+            low: total * 0.99,
+            high: total * 1.01,
+            half_width_relative: 0.01,
+            level: 0.95,
+            method: "batch_means_t".to_owned(),
+            scope: "within_run".to_owned(),
+        }),
+        decoding: Some(total * 1.02),
+        restart_share: Some(0.02),
+        batches: vec![total; 6],
+        lag1: Some(0.1),
+    });
+    cell.ttft_ms = Some(distribution(n, 150.25 * streams.sqrt()));
+    cell.time_between_tokens_ms = Some(distribution(n, 1000.0 * streams / total));
+    cell.per_request_rate = Some(distribution(n, total / streams));
+    cell.longest_gap_ms = Some(88.125);
+    cell.average_active_requests = Some(streams - 0.25);
+    cell.requests = Requests {
+        started: Some(n),
+        ended: Some(n / 2),
+        cut: Some(n - n / 2),
+        failed: Some(0),
+        ended_in_window: Some(1),
+    };
+    cell.tokens =
+        Tokens { out: Some((total * 30.0) as u64), source: Some(TokenSource::Usage), ..Tokens::default() };
+    cell.window = Some(Window { start_ns: Some(5_000_000_000), end_ns: Some(35_000_000_000), seconds: 30.0 });
+    cell.stamp_source = Some(StampSource::Kernel);
+    cell
+}
+
+fn prefill(context: u64, rate: f64) -> Cell {
+    let mut cell = Cell::planned(Phase::Prefill, context, 1);
+    cell.status = Status::Valid;
+    cell.context_actual = Some(Spread { n: 3, p50: context as f64, min: context, max: context });
+    cell.prefill_rate = Some(rate);
+    cell.prefill_samples = vec![rate * 0.98, rate, rate * 1.01];
+    cell.ttft_ms = Some(distribution(3, 1000.0 * context as f64 / rate));
+    cell.requests = Requests { started: Some(3), ended: Some(3), ..Requests::default() };
+    cell.flags.push(flag(FlagCode::Simulated));
+    cell
+}
+
+fn with_status(mut cell: Cell, status: Status) -> Cell {
+    let reason =
+        |rule, text: &str, needed, available| Some(Reason { rule, text: text.to_owned(), needed, available });
+    match status {
+        Status::Valid => return cell,
+        Status::Planned | Status::OverLimit | Status::OverCapacity | Status::Skipped => {
+            cell = Cell::planned(cell.phase, cell.context_nominal, cell.concurrency);
+        }
+        _ => {}
+    }
+    cell.status = status;
+    cell.reason = match status {
+        Status::Valid | Status::Planned => None,
+        Status::OverLimit => {
+            reason(ReasonRule::ModelLength, "does not fit the model", Some(266_240), Some(262_144))
+        }
+        Status::OverCapacity => {
+            reason(ReasonRule::KvTokens, "does not fit the cache", Some(4_718_592), Some(1_048_576))
+        }
+        Status::Error => {
+            cell.error = Some(failure());
+            reason(ReasonRule::Method, "1 of 8 requests failed", None, None)
+        }
+        Status::Looped => {
+            cell.loops = vec![LoopEvidence {
+                request: 3,
+                stream: 2,
+                channel: "reasoning".to_owned(),
+                period: 812,
+                cycles: 6,
+                repeated_characters: 4872,
+                excerpt: "The same sentence again and again.".to_owned(),
+            }];
+            reason(ReasonRule::Method, "1 of 2 streams repeated itself", None, None)
+        }
+        Status::Queued => {
+            reason(ReasonRule::Method, "requests waited in 34 % of 30 samples (limit 10 %)", None, None)
+        }
+        status => reason(
+            ReasonRule::Method,
+            &format!("figures of {}: 12 % (limit 10 %)", status.code()),
+            None,
+            None,
+        ),
+    };
+    cell
+}
+
+fn failure() -> Failure {
+    Failure {
+        kind: FailureKind::Rejected,
+        message: "the server answered 503".to_owned(),
+        http_status: Some(503),
+        headers: BTreeMap::new(),
+        body: Some("{\"error\":\"too many requests\"}".to_owned()),
+    }
+}
+
+/// A flag with figures.
+pub(crate) fn flag(code: FlagCode) -> Flag {
+    Flag {
+        code,
+        detail: format!("{} was 12.5 with a limit of 10", code.code()),
+        value: Some(12.5),
+        limit: Some(10.0),
+    }
+}
+
+fn distribution(n: u64, middle: f64) -> Distribution {
+    Distribution {
+        n: Some(n),
+        mean: Some(middle * 1.01),
+        min: Some(middle * 0.9),
+        p50: Some(middle),
+        max: Some(middle * 1.2),
+        ..Distribution::default()
+    }
+}
+
+fn tool() -> Tool {
+    Tool { name: "tokometer".to_owned(), version: "0.1.0".to_owned(), commit: Some("0123abcd".to_owned()) }
+}
+
+/// Settings of a measured run.
+pub(crate) fn settings(contexts: &[u64], concurrency: &[u32]) -> Settings {
+    Settings {
+        contexts: contexts.to_vec(),
+        concurrency: concurrency.to_vec(),
+        prefill_contexts: contexts.to_vec(),
+        prefill_repeats: 3,
+        duration_seconds: 30.0,
+        max_output_tokens: 4096,
+        decode_test: "fixed_duration".to_owned(),
+        prefill_mode: "cold_alone".to_owned(),
+        prompts: Some(Prompts::Shared),
+        cold: Some(false),
+        endpoint: Some(Endpoint::Chat),
+        respect_eos: Some(false),
+        temperature: None,
+        top_p: Some(0.95),
+        seed: Some(7),
+        request_json: None,
+        request_fields: None,
+        at_end: Some(AtEnd::Cut),
+        timeout_seconds: Some(300.0),
+        corpus: None,
+        prompt_sizing: Some("tokenize_route".to_owned()),
+        allow_busy: Some(false),
+        load_threads: Some(1),
+    }
+}
