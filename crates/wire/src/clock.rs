@@ -1,0 +1,86 @@
+//! The only place that reads time.
+//!
+//! Everything is measured on `CLOCK_MONOTONIC`, in nanoseconds since the run's start. The wall clock is read
+//! once at the start, and again only to map the kernel's receive stamps, which are wall-clock times.
+
+use std::cell::Cell;
+use std::time::{Duration, SystemTime};
+
+use nix::time::{ClockId, clock_gettime};
+
+/// How long a mapping of wall-clock stamps to the monotonic clock is trusted.
+const MAPPING_LIFE_NS: u64 = 100_000_000;
+/// Readings of which the tightest makes a mapping.
+const MAPPING_TRIES: u32 = 4;
+
+/// Nanoseconds since the run's start, on the monotonic clock.
+#[derive(Debug, Clone, Copy)]
+pub struct Clock {
+    origin_ns: u64,
+    wall_start: SystemTime,
+}
+
+impl Clock {
+    /// Starts the run's time. The wall clock is read here, once.
+    pub fn start() -> Clock {
+        let origin_ns = read(ClockId::CLOCK_MONOTONIC);
+        let wall_ns = read(ClockId::CLOCK_REALTIME);
+        Clock { origin_ns, wall_start: SystemTime::UNIX_EPOCH + Duration::from_nanos(wall_ns) }
+    }
+
+    /// Nanoseconds since the start.
+    pub fn now_ns(&self) -> u64 {
+        read(ClockId::CLOCK_MONOTONIC).saturating_sub(self.origin_ns)
+    }
+
+    /// Wall-clock time of the start.
+    pub fn wall_start(&self) -> SystemTime {
+        self.wall_start
+    }
+
+    /// Wall clock minus this clock, in nanoseconds. It moves when somebody steps the wall clock.
+    pub fn realtime_offset_ns(&self) -> i128 {
+        i128::from(sample_mapping()) + i128::from(self.origin_ns)
+    }
+
+    /// Maps a wall-clock stamp of the recent past to this clock; `now_ns` says how recent.
+    pub(crate) fn map_realtime_ns(&self, realtime_ns: u64, now_ns: u64) -> u64 {
+        let monotonic_now = now_ns + self.origin_ns;
+        let (sampled_ns, offset_ns) = MAPPING.get();
+        let fresh = sampled_ns != 0 && monotonic_now.wrapping_sub(sampled_ns) < MAPPING_LIFE_NS;
+        let offset_ns = if fresh {
+            offset_ns
+        } else {
+            let offset_ns = sample_mapping();
+            MAPPING.set((monotonic_now, offset_ns));
+            offset_ns
+        };
+        let monotonic = (realtime_ns as i64).saturating_sub(offset_ns);
+        u64::try_from(monotonic).unwrap_or(0).saturating_sub(self.origin_ns)
+    }
+}
+
+thread_local! {
+    /// When this thread last sampled the mapping (raw monotonic time), and `CLOCK_REALTIME − CLOCK_MONOTONIC`.
+    static MAPPING: Cell<(u64, i64)> = const { Cell::new((0, 0)) };
+}
+
+/// `CLOCK_REALTIME − CLOCK_MONOTONIC`, from the tightest of a few sandwiched readings.
+fn sample_mapping() -> i64 {
+    let mut best = (u64::MAX, 0);
+    for _ in 0..MAPPING_TRIES {
+        let before = read(ClockId::CLOCK_MONOTONIC);
+        let wall = read(ClockId::CLOCK_REALTIME);
+        let after = read(ClockId::CLOCK_MONOTONIC);
+        let width = after.saturating_sub(before);
+        if width < best.0 {
+            best = (width, wall as i64 - (before + width / 2) as i64);
+        }
+    }
+    best.1
+}
+
+fn read(clock: ClockId) -> u64 {
+    // Both clocks exist on every system that this program is built for, so an error cannot come.
+    clock_gettime(clock).map_or(0, |time| time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64)
+}

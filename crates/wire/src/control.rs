@@ -1,0 +1,278 @@
+//! A small client for everything that is not measured.
+
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{ACCEPT, CONTENT_TYPE, HOST, HeaderName, HeaderValue, USER_AGENT};
+use http::{HeaderMap, Method, Request};
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+use tokio::sync::Mutex;
+
+use crate::connector::{self, Connector};
+use crate::failure::{Failure, FailureKind};
+use crate::redact::{excerpt, is_secret_header};
+use crate::transport::Transport;
+
+/// The longest body that is taken.
+const MAX_BODY_BYTES: usize = 64 << 20;
+/// Bytes of a body that a failure keeps.
+const KEPT_BYTES: usize = 4096;
+
+/// A small client for probes, gauges and drains: one connection at a time, reopened when it was closed.
+pub struct Control {
+    connector: Connector,
+    open: Mutex<Option<Open>>,
+}
+
+struct Open {
+    sender: http1::SendRequest<Full<Bytes>>,
+    /// None once it has ended.
+    connection: Option<http1::Connection<TokioIo<Transport>, Full<Bytes>>>,
+}
+
+impl Control {
+    /// Opens nothing yet.
+    pub fn new(connector: Connector) -> Control {
+        Control { connector, open: Mutex::new(None) }
+    }
+
+    /// Fetches `path` below the target's base path.
+    pub async fn get(&self, path: &str, timeout: Duration) -> Result<Answer, Failure> {
+        self.request(Method::GET, path, Bytes::new(), timeout).await
+    }
+
+    /// Posts JSON to `path` below the target's base path.
+    pub async fn post_json(
+        &self,
+        path: &str,
+        body: &serde_json::Value,
+        timeout: Duration,
+    ) -> Result<Answer, Failure> {
+        self.request(Method::POST, path, Bytes::from(body.to_string()), timeout).await
+    }
+
+    /// The connector that it uses.
+    pub fn connector(&self) -> &Connector {
+        &self.connector
+    }
+
+    async fn request(
+        &self,
+        method: Method,
+        path: &str,
+        body: Bytes,
+        timeout: Duration,
+    ) -> Result<Answer, Failure> {
+        let work = self.exchange(method, path, body);
+        let result = match tokio::time::timeout(timeout, work).await {
+            Ok(result) => result,
+            Err(_) => Err(Failure::new(
+                FailureKind::Timeout,
+                format!("{path} was not answered within {} s", timeout.as_secs_f64()),
+            )),
+        };
+        result.map_err(|failure| self.connector.shared().redactor.failure(failure))
+    }
+
+    async fn exchange(&self, method: Method, path: &str, body: Bytes) -> Result<Answer, Failure> {
+        // Taken out while it is in use: if this future is dropped half-way, so is the connection.
+        let mut slot = self.open.lock().await;
+        let kept = slot.take().filter(|open| open.connection.is_some());
+        if let Some(mut open) = kept {
+            match self.send(&mut open, &method, path, body.clone()).await {
+                Ok(answer) => {
+                    *slot = Some(open);
+                    return Ok(answer);
+                }
+                // An idle connection that the server closed meanwhile. A POST may have been read, so only one
+                // that never left is sent again.
+                Err(Trouble::Hyper(error)) if may_send_again(&method, &error) => {}
+                Err(trouble) => return Err(trouble.into_failure(path)),
+            }
+        }
+        let mut open = self.connect().await?;
+        let answer =
+            self.send(&mut open, &method, path, body).await.map_err(|trouble| trouble.into_failure(path))?;
+        *slot = Some(open);
+        Ok(answer)
+    }
+
+    async fn connect(&self) -> Result<Open, Failure> {
+        let (transport, _) = self.connector.open().await?;
+        let (sender, connection) = http1::handshake(TokioIo::new(transport)).await.map_err(|error| {
+            Failure::new(FailureKind::Connect, format!("the connection cannot be used: {error}"))
+        })?;
+        Ok(Open { sender, connection: Some(connection) })
+    }
+
+    async fn send(
+        &self,
+        open: &mut Open,
+        method: &Method,
+        path: &str,
+        body: Bytes,
+    ) -> Result<Answer, Trouble> {
+        let request = self.build(method, path, body).map_err(Trouble::Failure)?;
+        let Open { sender, connection } = open;
+        let clock = self.connector.clock();
+        let work = async {
+            sender.ready().await?;
+            let response = sender.send_request(request).await?;
+            let (parts, body) = response.into_parts();
+            let collected = Limited::new(body, MAX_BODY_BYTES).collect().await;
+            Ok::<_, hyper::Error>((parts, collected.map(http_body_util::Collected::to_bytes)))
+        };
+        let (parts, body) = drive(connection, work).await.map_err(Trouble::Hyper)?;
+        let body = body.map_err(|error| {
+            let message = match error.downcast::<hyper::Error>() {
+                Ok(error) => return Trouble::Hyper(*error),
+                Err(_) => format!("the answer of {path} is longer than 64 MB"),
+            };
+            Trouble::Failure(Failure::new(FailureKind::Malformed, message))
+        })?;
+        let headers = self.shown_headers(&parts.headers);
+        Ok(Answer { status: parts.status.as_u16(), headers, body, arrival_ns: clock.now_ns() })
+    }
+
+    fn build(&self, method: &Method, path: &str, body: Bytes) -> Result<Request<Full<Bytes>>, Failure> {
+        let target = self.connector.target();
+        let unusable =
+            |what: &str| Failure::new(FailureKind::Malformed, format!("cannot ask for {path:?}: {what}"));
+        let uri: http::Uri =
+            format!("{}{path}", target.base_path).parse().map_err(|_| unusable("it is no path"))?;
+        let mut request = Request::new(Full::new(body));
+        *request.method_mut() = method.clone();
+        *request.uri_mut() = uri;
+        let headers = request.headers_mut();
+        let host = HeaderValue::from_str(&target.authority())
+            .map_err(|_| unusable("the host is no header value"))?;
+        headers.insert(HOST, host);
+        headers.insert(USER_AGENT, HeaderValue::from_static(connector::USER_AGENT));
+        headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/plain;q=0.9, */*;q=0.5"));
+        if method == Method::POST {
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        }
+        for (name, value) in self.connector.headers().iter() {
+            // Both were checked when they were given.
+            if let (Ok(name), Ok(mut value)) =
+                (HeaderName::from_bytes(name.as_bytes()), HeaderValue::from_bytes(value.expose().as_bytes()))
+            {
+                value.set_sensitive(true);
+                headers.insert(name, value);
+            }
+        }
+        Ok(request)
+    }
+
+    fn shown_headers(&self, headers: &HeaderMap) -> Vec<(String, String)> {
+        let redactor = &self.connector.shared().redactor;
+        let shown = headers.iter().filter(|(name, _)| !is_secret_header(name.as_str()));
+        shown
+            .map(|(name, value)| {
+                let value = String::from_utf8_lossy(value.as_bytes()).into_owned();
+                (name.as_str().to_owned(), redactor.text(value))
+            })
+            .collect()
+    }
+}
+
+impl fmt::Debug for Control {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Control").field("connector", &self.connector).finish_non_exhaustive()
+    }
+}
+
+enum Trouble {
+    Hyper(hyper::Error),
+    Failure(Failure),
+}
+
+impl Trouble {
+    fn into_failure(self, path: &str) -> Failure {
+        match self {
+            Trouble::Failure(failure) => failure,
+            Trouble::Hyper(error) if error.is_parse() => Failure::new(
+                FailureKind::Malformed,
+                format!(
+                    "what the server sends for {path} is not HTTP/1.1: is the port right, and is it http or https?"
+                ),
+            ),
+            Trouble::Hyper(error) if error.is_incomplete_message() => Failure::new(
+                FailureKind::Reset,
+                format!("the server closed the connection before it had answered {path}"),
+            ),
+            Trouble::Hyper(error) => Failure::new(
+                FailureKind::Reset,
+                format!("the connection broke while {path} was asked for: {error}"),
+            ),
+        }
+    }
+}
+
+/// True if the request surely never reached the server, or does no harm when it arrives twice.
+fn may_send_again(method: &Method, error: &hyper::Error) -> bool {
+    error.is_canceled() || error.is_closed() || (method == Method::GET && error.is_incomplete_message())
+}
+
+/// Runs `work` and the connection that it needs side by side. A connection that ends is dropped, which tells
+/// `work` of it.
+async fn drive<T>(
+    connection: &mut Option<http1::Connection<TokioIo<Transport>, Full<Bytes>>>,
+    work: impl Future<Output = T>,
+) -> T {
+    let mut work = pin!(work);
+    poll_fn(|cx| {
+        if let Some(running) = connection
+            && Pin::new(running).poll(cx).is_ready()
+        {
+            *connection = None;
+        }
+        work.as_mut().poll(cx)
+    })
+    .await
+}
+
+/// An answer of any status.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// HTTP status.
+    pub status: u16,
+    /// Headers with lower-case names, secrets removed.
+    pub headers: Vec<(String, String)>,
+    /// Body, at most 64 MB.
+    pub body: Bytes,
+    /// When its last byte was read.
+    pub arrival_ns: u64,
+}
+
+impl Answer {
+    /// True for a 2xx.
+    pub fn is_success(&self) -> bool {
+        (200..300).contains(&self.status)
+    }
+
+    /// A header's value by its lower-case name.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The body as text; bytes that are no UTF-8 are replaced.
+    pub fn text(&self) -> std::borrow::Cow<'_, str> {
+        String::from_utf8_lossy(&self.body)
+    }
+
+    /// The body as JSON.
+    pub fn json(&self) -> Result<serde_json::Value, Failure> {
+        serde_json::from_slice(&self.body).map_err(|error| Failure {
+            http_status: Some(self.status),
+            headers: self.headers.iter().cloned().collect(),
+            body: Some(excerpt(&self.body, KEPT_BYTES)),
+            ..Failure::new(FailureKind::Malformed, format!("the answer is no JSON: {error}"))
+        })
+    }
+}

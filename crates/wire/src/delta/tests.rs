@@ -1,0 +1,149 @@
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::{Delta, Rare, Scanner, Usage, json as tree};
+use crate::exchange::Channel;
+use crate::repetition::Texts;
+
+/// What a scanner makes of an event, and what it takes for the text so far.
+fn scan(scanner: &mut Scanner, texts: &mut Texts, event: &str) -> Delta {
+    let mut delta = Delta::default();
+    scanner.read(event.as_bytes(), texts, &mut delta).unwrap();
+    delta
+}
+
+fn by_tree(event: &str, texts: &mut Texts) -> Delta {
+    tree::read(&serde_json::from_str(event).unwrap(), texts).unwrap()
+}
+
+/// The same but for what is told once.
+fn ordinary(delta: Delta) -> Delta {
+    let rare =
+        delta.rare.filter(|rare| **rare != Rare { fingerprint: rare.fingerprint.clone(), ..Rare::default() });
+    Delta { rare, ..delta }
+}
+
+/// Scans events one after another, and compares each with the tree's reading.
+fn check(events: &[String]) {
+    let mut scanner = Scanner::default();
+    let (mut scanned, mut read) = (Texts::default(), Texts::default());
+    for event in events {
+        let delta = scan(&mut scanner, &mut scanned, event);
+        assert_eq!(ordinary(delta), ordinary(by_tree(event, &mut read)), "{event}");
+    }
+    for channel in Channel::ALL {
+        assert_eq!(scanned.whole_text(channel), read.whole_text(channel), "{channel:?}");
+    }
+}
+
+fn event(delta: &Value, rest: &Value) -> Value {
+    let mut event = json!({
+        "id": "c", "created": 1, "system_fingerprint": "f",
+        "choices": [{ "index": 0, "delta": delta, "logprobs": null, "finish_reason": null }],
+    });
+    let fields = rest.as_object().cloned().unwrap_or_default();
+    event.as_object_mut().unwrap().extend(fields);
+    event
+}
+
+#[test]
+fn shapes_that_change_in_midstream() {
+    let events = [
+        event(&json!({"role": "assistant", "content": ""}), &json!({})),
+        event(&json!({"reasoning": "a", "reasoning_content": "a"}), &json!({})),
+        event(&json!({"reasoning": "b", "reasoning_content": "b"}), &json!({})),
+        event(&json!({"content": "c"}), &json!({"usage": null})),
+        event(&json!({"content": "d"}), &json!({"usage": null})),
+        event(&json!({"content": "e"}), &json!({"usage": {"completion_tokens": 3, "prompt_tokens": 1}})),
+        event(&json!({"content": "f"}), &json!({"usage": {"completion_tokens": 5, "prompt_tokens": 1}})),
+        event(&json!({"content": "g"}), &json!({"usage": {"completion_tokens": 5.5, "prompt_tokens": 1}})),
+        event(&json!({"content": ""}), &json!({"usage": {"completion_tokens": 6, "prompt_tokens": 1}})),
+        event(&json!({"content": "h", "refusal": "i"}), &json!({})),
+        event(&json!({"content": "j", "refusal": "k"}), &json!({})),
+        event(&json!({"tool_calls": [{"index": 0, "function": {"name": "n", "arguments": ""}}]}), &json!({})),
+        event(&json!({"tool_calls": [{"index": 0, "function": {"arguments": "{\"x"}}]}), &json!({})),
+        event(&json!({"tool_calls": [{"index": 0, "function": {"arguments": "\": 1"}}]}), &json!({})),
+        event(&json!({"content": ["a", "list"]}), &json!({})),
+        event(&json!({"content": 7}), &json!({})),
+    ];
+    check(&events.map(|event| event.to_string()));
+}
+
+#[test]
+fn text_that_looks_like_structure_stays_text() {
+    let texts = [
+        r#"","finish_reason":"stop"}"#,
+        "\"usage\":{\"completion_tokens\":9}",
+        "\\",
+        "\\\"",
+        "]}}\n\n",
+        "é\u{1F30A}",
+    ];
+    let events = texts.map(|text| event(&json!({"content": text}), &json!({})).to_string());
+    check(&events);
+}
+
+#[test]
+fn an_event_of_another_choice_is_no_output() {
+    let mut other =
+        event(&json!({"content": "x"}), &json!({"usage": {"completion_tokens": 3, "prompt_tokens": 1}}));
+    other["choices"][0]["index"] = json!(1);
+    let first =
+        event(&json!({"content": "x"}), &json!({"usage": {"completion_tokens": 4, "prompt_tokens": 1}}));
+    let events = [&first, &other, &first, &other].map(Value::to_string);
+    check(&events);
+    let delta = by_tree(&other.to_string(), &mut Texts::default());
+    assert_eq!((delta.payload, delta.usage), (None, Usage::default()));
+}
+
+#[test]
+fn a_first_event_with_thousands_of_prompt_ids_is_not_learnt() {
+    let ids: Vec<u32> = (0..5000).collect();
+    let events = [
+        json!({"prompt_token_ids": ids, "choices": [{"index": 0, "text": "a", "token_ids": [1]}]}),
+        json!({"choices": [{"index": 0, "text": "b", "token_ids": [2, 3]}]}),
+        json!({"choices": [{"index": 0, "text": "c", "token_ids": [4, 5, 6]}]}),
+        json!({"choices": [{"index": 0, "text": "", "token_ids": [7]}]}),
+    ];
+    check(&events.map(|event| event.to_string()));
+}
+
+#[test]
+fn what_is_no_json_object_is_unreadable() {
+    let mut scanner = Scanner::default();
+    for event in ["", "[1]", "7", "{\"a\":", "{\"a\":1}x", "\u{feff}{}"] {
+        assert!(
+            scanner.read(event.as_bytes(), &mut Texts::default(), &mut Delta::default()).is_err(),
+            "{event}"
+        );
+    }
+}
+
+proptest! {
+    /// Streams of like and unlike events, with Python's spacing or without.
+    #[test]
+    fn agrees_with_the_tree(
+        parts in proptest::collection::vec((0..6u8, ".{0,12}", 0..2000u64, proptest::collection::vec(0..99u32, 0..4)), 1..30),
+        spaced: bool,
+    ) {
+        let events: Vec<String> = parts.iter().map(|(kind, text, count, ids)| {
+            let usage = json!({"usage": {
+                "prompt_tokens": 7, "completion_tokens": count, "reasoning_tokens": count,
+                "completion_tokens_details": if count % 3 == 0 { Value::Null } else { json!({"reasoning_tokens": 1}) },
+            }});
+            let timings = json!({"timings": {"predicted_n": count, "prompt_n": 4, "cache_n": 1, "predicted_ms": *count as f64 / 3.0}});
+            let value = match kind {
+                0 => event(&json!({"content": text}), &usage),
+                1 => event(&json!({"reasoning_content": text, "content": null}), &usage),
+                2 => event(&json!({"content": text}), &timings),
+                3 => json!({"choices": [{"index": 0, "text": text, "token_ids": ids, "finish_reason": null}]}),
+                4 => event(&json!({"content": text}), &json!({"obfuscation": text})),
+                _ => json!({"choices": [], "usage": usage["usage"]}),
+            };
+            let text = value.to_string();
+            if spaced { text.replace("\":", "\": ").replace(",\"", ", \"") } else { text }
+        }).collect();
+        // Spacing may have changed the text itself, but then for both.
+        check(&events);
+    }
+}

@@ -1,0 +1,185 @@
+//! What the events of one stream amount to.
+
+use serde_json::Value;
+
+use super::KEPT_BYTES;
+use crate::delta::{Delta, EngineCounters, Rare, Scanner, Unreadable, error_message};
+use crate::dialect::Expect;
+use crate::exchange::{Event, EventSink};
+use crate::failure::{Failure, FailureKind};
+use crate::ledger::{Fell, Ledger};
+use crate::redact::excerpt;
+use crate::repetition::Texts;
+use crate::socket::Stamp;
+use crate::sse::{Frame, Item};
+
+#[derive(Debug)]
+pub(super) struct Events {
+    expect: Expect,
+    scanner: Scanner,
+    /// What the present event says; kept so that it is not moved about.
+    delta: Delta,
+    pub(super) ledger: Ledger,
+    pub(super) texts: Texts,
+    /// The last event, until it is known whether another one came with the same read.
+    held: Option<Event>,
+    /// The present read carried an event.
+    in_read: bool,
+    pub(super) reads: u32,
+    pub(super) count: u32,
+    pub(super) unknown: u32,
+    pub(super) finish_reason: Option<String>,
+    pub(super) fingerprint: Option<String>,
+    pub(super) done_marker: bool,
+}
+
+impl Events {
+    pub(super) fn new(expect: Expect) -> Events {
+        Events {
+            expect,
+            scanner: Scanner::default(),
+            delta: Delta::default(),
+            ledger: Ledger::default(),
+            texts: Texts::default(),
+            held: None,
+            in_read: false,
+            reads: 0,
+            count: 0,
+            unknown: 0,
+            finish_reason: None,
+            fingerprint: None,
+            done_marker: false,
+        }
+    }
+
+    /// Makes ready for the next stream.
+    pub(super) fn begin(&mut self, expect: Expect) {
+        self.expect = expect;
+        self.scanner.reset();
+        self.ledger = Ledger::default();
+        self.texts.reset();
+        self.held = None;
+        self.in_read = false;
+        self.reads = 0;
+        self.count = 0;
+        self.unknown = 0;
+        self.finish_reason = None;
+        self.fingerprint = None;
+        self.done_marker = false;
+    }
+
+    pub(super) fn take<S: EventSink>(
+        &mut self,
+        item: Item<'_>,
+        stamp: Stamp,
+        sink: &mut S,
+    ) -> Result<(), Failure> {
+        match item {
+            Item::Event(frame) => self.take_event(&frame, stamp, sink),
+            Item::Stray(line) => self.take_stray(line),
+        }
+    }
+
+    pub(super) fn end_of_read<S: EventSink>(&mut self, sink: &mut S) {
+        self.reads += u32::from(self.in_read);
+        self.in_read = false;
+        if let Some(event) = self.held.take() {
+            sink.event(&event);
+        }
+    }
+
+    fn take_event<S: EventSink>(
+        &mut self,
+        frame: &Frame<'_>,
+        stamp: Stamp,
+        sink: &mut S,
+    ) -> Result<(), Failure> {
+        self.count += 1;
+        self.in_read = true;
+        if let Some(event) = self.held.take() {
+            sink.event(&Event { last_of_read: false, ..event });
+        }
+        let data = frame.data.trim_ascii();
+        match frame.event {
+            b"" | b"message" => {}
+            b"error" => return Err(error_event(data)),
+            _ => {
+                self.unknown += 1;
+                return Ok(());
+            }
+        }
+        if data == b"[DONE]" {
+            self.done_marker = true;
+            return Ok(());
+        }
+        let delta = &mut self.delta;
+        self.scanner.read(data, &mut self.texts, delta).map_err(|problem| unreadable(&problem, data))?;
+        if !self.expect.dialect.rules().engine_counters {
+            delta.engine = EngineCounters::default();
+        }
+        let entry = self.ledger.enter(delta).map_err(|fell| fallen(fell, data))?;
+        if delta.payload.is_some() || entry.rose {
+            self.held = Some(Event {
+                arrival_ns: stamp.arrival_ns,
+                handled_ns: stamp.handled_ns,
+                lag_ns: stamp.lag_ns,
+                bytes: frame.bytes,
+                payload: delta.payload,
+                tokens: entry.tokens,
+                last_of_read: true,
+            });
+        }
+        match delta.rare.take() {
+            Some(rare) => self.take_rare(*rare, data),
+            None => Ok(()),
+        }
+    }
+
+    fn take_rare(&mut self, rare: Rare, data: &[u8]) -> Result<(), Failure> {
+        let Rare { finish_reason, fingerprint, error } = rare;
+        if let Some(message) = error {
+            return Err(failure(
+                FailureKind::ErrorEvent,
+                format!("the server sent an error: {message}"),
+                data,
+            ));
+        }
+        self.finish_reason = finish_reason.or(self.finish_reason.take());
+        // It is the same on every event, and on some servers only on the last.
+        self.fingerprint = self.fingerprint.take().or(fingerprint);
+        Ok(())
+    }
+
+    /// A line without `data:`: some servers send an error so.
+    fn take_stray(&mut self, line: &[u8]) -> Result<(), Failure> {
+        let value: Option<Value> = serde_json::from_slice(line).ok();
+        if let Some(message) = value.as_ref().and_then(error_message) {
+            return Err(failure(
+                FailureKind::ErrorEvent,
+                format!("the server sent an error: {message}"),
+                line,
+            ));
+        }
+        self.unknown += 1;
+        Ok(())
+    }
+}
+
+fn error_event(data: &[u8]) -> Failure {
+    let value: Option<Value> = serde_json::from_slice(data).ok();
+    let message = value.as_ref().and_then(error_message).unwrap_or_else(|| excerpt(data, 200));
+    failure(FailureKind::ErrorEvent, format!("the server sent an error: {message}"), data)
+}
+
+fn unreadable(problem: &Unreadable, data: &[u8]) -> Failure {
+    failure(FailureKind::Malformed, format!("an event could not be read: {}", problem.0), data)
+}
+
+fn fallen(Fell { from, to }: Fell, data: &[u8]) -> Failure {
+    let message = format!("the cumulative usage of the request fell from {from} to {to} tokens");
+    failure(FailureKind::Malformed, message, data)
+}
+
+fn failure(kind: FailureKind, message: String, data: &[u8]) -> Failure {
+    Failure { body: Some(excerpt(data, KEPT_BYTES)), ..Failure::new(kind, message) }
+}

@@ -1,0 +1,13 @@
+//! Tests of the crate from outside, over real loopback sockets.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails by panicking")]
+
+mod allocation;
+mod control;
+mod fixtures;
+mod metrics;
+mod secrets;
+mod stamps;
+mod stream;
+mod support;
+mod tls;
+mod url;

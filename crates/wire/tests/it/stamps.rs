@@ -1,0 +1,146 @@
+//! Where arrival stamps come from, and what they say.
+
+use std::future::pending;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::thread;
+use std::time::Duration;
+
+use tokometer_wire::clock::Clock;
+use tokometer_wire::{Event, EventSink, Headers, Outcome, TargetUrl, TlsOptions, loop_lag};
+
+use crate::support::{CHAT, HEAD, content, finish, request, timeouts};
+
+#[test]
+fn the_clock_runs_forward_from_its_start() {
+    let clock = Clock::start();
+    let (a, b) = (clock.now_ns(), clock.now_ns());
+    assert!(a <= b);
+    let offset = clock.realtime_offset_ns();
+    let start = clock.wall_start().duration_since(std::time::UNIX_EPOCH).unwrap().as_nanos() as i128;
+    // Both say what the wall clock showed at the start; between them lies no more than a few reads.
+    assert!((offset - start).abs() < 1_000_000_000, "{offset} {start}");
+}
+
+/// A server on a thread of its own: sends an event, and notes when, each time it is told to.
+struct Sender {
+    port: u16,
+    handle: thread::JoinHandle<Vec<(u64, u64)>>,
+}
+
+impl Sender {
+    fn start(clock: Clock, events: usize, gap: Duration) -> Sender {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let handle = thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            stream.set_nodelay(true).unwrap();
+            read_head(&mut stream);
+            stream.write_all(HEAD.as_bytes()).unwrap();
+            let mut sent = Vec::new();
+            for number in 0..events {
+                thread::sleep(gap);
+                let event = content(&format!("{number} "));
+                let before = clock.now_ns();
+                stream.write_all(event.as_bytes()).unwrap();
+                sent.push((before, clock.now_ns()));
+            }
+            stream.write_all(finish().as_bytes()).unwrap();
+            sent
+        });
+        Sender { port, handle }
+    }
+}
+
+fn read_head(stream: &mut TcpStream) {
+    let mut seen = Vec::new();
+    let mut byte = [0];
+    while !seen.ends_with(b"{\"stream\":true}") {
+        stream.read_exact(&mut byte).unwrap();
+        seen.push(byte[0]);
+    }
+}
+
+/// Holds its thread up at each event, as an overloaded client is.
+struct Slow {
+    events: Vec<Event>,
+    delay: Duration,
+}
+
+impl EventSink for Slow {
+    fn event(&mut self, event: &Event) {
+        self.events.push(*event);
+        thread::sleep(self.delay);
+    }
+}
+
+fn run(
+    clock: Clock,
+    port: u16,
+    delay: Duration,
+    instrumented: bool,
+) -> (Vec<Event>, tokometer_wire::StampSource) {
+    let target = TargetUrl::parse(&format!("127.0.0.1:{port}")).unwrap();
+    let limits = timeouts(Duration::from_secs(60));
+    let connector =
+        tokometer_wire::Connector::new(target, &TlsOptions::default(), Headers::new(), clock, limits)
+            .unwrap();
+    let mut builder = tokio::runtime::Builder::new_current_thread();
+    builder.enable_all();
+    if instrumented {
+        loop_lag::instrument(&mut builder, clock);
+    }
+    builder.build().unwrap().block_on(async {
+        let mut connection = connector.connect().await.unwrap();
+        let mut sink = Slow { events: Vec::new(), delay };
+        let exchange = connection.stream(&request(&connector), CHAT, &mut sink, pending()).await;
+        assert_eq!(exchange.outcome, Outcome::Ended, "{exchange:?}");
+        (sink.events, connection.stamp_source())
+    })
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn kernel_stamps_lie_between_send_and_handling() {
+    let clock = Clock::start();
+    let sender = Sender::start(clock, 40, Duration::from_millis(2));
+    let (events, source) = run(clock, sender.port, Duration::ZERO, false);
+    let sent = sender.handle.join().unwrap();
+    assert_eq!((source, events.len()), (tokometer_wire::StampSource::Kernel, sent.len()));
+    for (event, (before, _)) in events.iter().zip(&sent) {
+        assert!(event.arrival_ns <= event.handled_ns, "{event:?}");
+        assert_eq!(event.lag_ns, event.handled_ns - event.arrival_ns);
+        // The mapping of the wall clock is good to far less than this.
+        assert!(event.arrival_ns + 1_000_000 >= *before, "{event:?} sent at {before}");
+    }
+    assert!(events.windows(2).all(|pair| pair[0].arrival_ns <= pair[1].arrival_ns));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_client_that_is_held_up_still_stamps_arrivals_true() {
+    let clock = Clock::start();
+    // The client sleeps after each event for longer than the gap between two.
+    let sender = Sender::start(clock, 30, Duration::from_millis(4));
+    let (events, _) = run(clock, sender.port, Duration::from_millis(6), false);
+    let sent = sender.handle.join().unwrap();
+    assert_eq!(events.len(), sent.len());
+    let mut waited = 0;
+    for (event, (before, after)) in events.iter().zip(&sent).filter(|(event, _)| event.last_of_read) {
+        // The stamp is near the send, however late the client came. A stamp of the read would be late by
+        // milliseconds for most events; the scheduler may still hold up a few on a busy machine.
+        assert!(event.arrival_ns + 1_000_000 >= *before);
+        let late = event.arrival_ns.saturating_sub(*after);
+        waited += u32::from(event.lag_ns > 1_000_000 && late < 1_000_000);
+    }
+    assert!(waited > 0, "no event waited for the client: {events:?}");
+}
+
+#[test]
+fn an_instrumented_loop_changes_no_outcome() {
+    let clock = Clock::start();
+    let sender = Sender::start(clock, 10, Duration::from_millis(1));
+    let (events, _) = run(clock, sender.port, Duration::ZERO, true);
+    assert_eq!(events.len(), sender.handle.join().unwrap().len());
+    assert!(loop_lag::waiting_since_ns().is_some_and(|since| since <= clock.now_ns()));
+}
