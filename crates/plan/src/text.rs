@@ -2,7 +2,7 @@
 //!
 //! [`Generator`] writes English sentences from this crate's own vocabulary and grammar. Models that keep
 //! tables of word sequences, and caches that match them, see no sequence twice: within one text no five
-//! successive words and marks occur twice, and rarely do four. [`Corpus`] gives a user's own text instead.
+//! successive words and marks occur twice, and of long words fewer. [`Corpus`] gives a user's own text instead.
 //! Both are streams with stable prefixes: the text of 100 words is the beginning of the text of 200.
 
 mod corpus;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 pub use corpus::{Corpus, CorpusText};
 
 use self::grammar::Sentence;
-use self::lexicon::{LEXICON, OPEN_QUOTE, Unit};
+use self::lexicon::{LEXICON, OPEN_QUOTE, PARAGRAPH, Unit};
 use self::random::Random;
 use crate::seed;
 
@@ -26,10 +26,15 @@ pub const CLOSING: &str = "\n\nThe text above is a collection of unrelated sente
     story in plain prose that begins where it ends. Bring in new people, places and events all the time, \
     never repeat an earlier sentence, and do not stop or sum up.";
 
-/// Successive units of which no sequence occurs twice in a text.
+/// No run of so many units occurs twice in a text.
 const RUN: usize = 5;
+/// Nor does a shorter one that may take so many tokens.
+const RUN_TOKENS: usize = 7;
 /// Sentences in a paragraph: at least this many, and up to as many more.
-const PARAGRAPH: usize = 4;
+const SENTENCES: usize = 4;
+
+/// Stands before the first unit of a text.
+const START: Unit = Unit::MAX;
 
 /// An endless text by seed.
 ///
@@ -56,11 +61,11 @@ impl Generator {
     /// The text that belongs to `seed`.
     pub fn new(seed: u64) -> Generator {
         let mut random = Random::new(seed);
-        let sentences_left = PARAGRAPH + random.below(PARAGRAPH);
+        let sentences_left = SENTENCES + random.below(SENTENCES);
         Generator {
             random,
             seen: HashSet::new(),
-            last: [Unit::MAX; RUN - 1],
+            last: [START; RUN - 1],
             text: String::new(),
             ends: Vec::new(),
             sentences_left,
@@ -81,12 +86,20 @@ impl Generator {
 
     fn append_sentence(&mut self) {
         let mut sentence = std::mem::take(&mut self.sentence);
+        let breaks = self.sentences_left == 0;
         loop {
             Sentence::write(&mut self.random, &mut sentence);
+            if breaks {
+                sentence.insert(0, LEXICON.unit(PARAGRAPH));
+            }
             if self.remember(&sentence) {
                 break;
             }
         }
+        if breaks {
+            self.sentences_left = SENTENCES + self.random.below(SENTENCES);
+        }
+        self.sentences_left -= 1;
         self.render(&sentence);
         self.sentence = sentence;
     }
@@ -96,7 +109,7 @@ impl Generator {
         let mut window = self.last;
         let mut entered = Vec::with_capacity(sentence.len());
         for unit in sentence {
-            let run = window.iter().chain([unit]).fold(0, |run, unit| run << Unit::BITS | u128::from(*unit));
+            let run = run_ending(&window, *unit);
             if !self.seen.insert(run) {
                 for run in entered {
                     self.seen.remove(&run);
@@ -112,25 +125,18 @@ impl Generator {
     }
 
     fn render(&mut self, sentence: &[Unit]) {
-        let open_quote = LEXICON.unit(OPEN_QUOTE);
-        if self.sentences_left == 0 {
-            self.text.push_str("\n\n");
-            self.sentences_left = PARAGRAPH + self.random.below(PARAGRAPH);
-        } else if !self.text.is_empty() {
-            self.text.push(' ');
-        }
-        self.sentences_left -= 1;
-        let (mut capital, mut space) = (true, false);
+        let (open_quote, paragraph) = (LEXICON.unit(OPEN_QUOTE), LEXICON.unit(PARAGRAPH));
+        let (mut capital, mut space) = (true, !self.text.is_empty());
         for unit in sentence {
             let text = LEXICON.text(*unit);
-            let opens = *unit == open_quote;
-            if space && (opens || !LEXICON.is_mark(*unit)) {
+            let is_mark = LEXICON.is_mark(*unit);
+            if space && (*unit == open_quote || !is_mark) {
                 self.text.push(' ');
             }
-            space = !opens;
-            if LEXICON.is_mark(*unit) {
+            space = *unit != open_quote && *unit != paragraph;
+            if is_mark {
                 self.text.push_str(text);
-                capital |= opens;
+                capital |= *unit == open_quote;
                 continue;
             }
             let first = text.chars().next().map_or(0, char::len_utf8);
@@ -143,6 +149,20 @@ impl Generator {
             self.ends.push(self.text.len());
         }
     }
+}
+
+/// The run that ends with `unit` after `before`, as a number: the shortest that takes [`RUN_TOKENS`], at most
+/// [`RUN`] units.
+fn run_ending(before: &[Unit; RUN - 1], unit: Unit) -> u128 {
+    let (mut run, mut tokens) = (u128::from(unit), LEXICON.most_tokens(unit));
+    for (earlier, place) in before.iter().rev().zip(1..) {
+        if tokens >= RUN_TOKENS || *earlier == START {
+            break;
+        }
+        tokens += LEXICON.most_tokens(*earlier);
+        run |= (u128::from(*earlier) + 1) << (place * Unit::BITS);
+    }
+    run
 }
 
 /// Where the words of a prompt come from.

@@ -101,7 +101,8 @@ fn subtitle(run: &Run) -> Vec<String> {
         parts.push(clean(&format!("{name}{version}")));
     }
     parts.extend(run.engine.parallelism.as_deref().map(clean));
-    parts.extend(run.engine.speculative.as_deref().map(clean));
+    let speculative = run.engine.speculative.as_deref().filter(|speculative| *speculative != "off");
+    parts.extend(speculative.map(|speculative| format!("speculative decoding {}", clean(speculative))));
     parts.into_iter().map(|part| shorten(&part, TITLE_LENGTH)).collect()
 }
 

@@ -54,10 +54,13 @@ pub(super) struct Lexicon {
     pub(super) plain: Vec<Unit>,
 }
 
+/// Fewest letters that a token of a word is counted with.
+const LETTERS_PER_TOKEN: usize = 4;
+
 impl Lexicon {
     fn build() -> Lexicon {
         let mut forms = Forms::default();
-        for mark in [".", ",", "?", "!", ";", ":", "'s", OPEN_QUOTE, CLOSE_QUOTE] {
+        for mark in [".", ",", "?", "!", ";", ":", "'s", OPEN_QUOTE, CLOSE_QUOTE, PARAGRAPH] {
             forms.number(mark);
         }
         forms.list(words::PARTICLES);
@@ -120,6 +123,12 @@ impl Lexicon {
         }
     }
 
+    /// Tokens that the unit takes at most in a tokenizer of a usual size: common words take one, but at the
+    /// beginning of a sentence and in smaller vocabularies long ones take more.
+    pub(super) fn most_tokens(&self, unit: Unit) -> usize {
+        self.forms[usize::from(unit)].len().div_ceil(LETTERS_PER_TOKEN)
+    }
+
     /// True for punctuation.
     pub(super) fn is_mark(&self, unit: Unit) -> bool {
         self.forms[usize::from(unit)].starts_with(|first: char| !first.is_alphabetic())
@@ -128,6 +137,8 @@ impl Lexicon {
 
 /// The quote that opens speech, as a unit of its own.
 pub(super) const OPEN_QUOTE: &str = "\"(";
+/// The break between paragraphs.
+pub(super) const PARAGRAPH: &str = "\n\n";
 /// The quote that closes speech.
 pub(super) const CLOSE_QUOTE: &str = "\")";
 

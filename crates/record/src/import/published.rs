@@ -9,7 +9,6 @@ use crate::store::hex;
 use crate::{
     Accelerator, CONTEXT_K, Cell, Distribution, Engine, Evidence, Hardware, Imported, Method, Model, Phase,
     Reason, ReasonRule, RecordError, Run, RunState, Settings, Status, Throughput, Tool, Window,
-    context_label,
 };
 
 /// Reads a published matrix in its own simple format. `file` is the name to remember.
@@ -386,8 +385,7 @@ fn base(
         StatusStated::OverCapacity => (
             Status::OverCapacity,
             Some(format!(
-                "{tool} states that {concurrency} × {} plus output do not fit the server's KV cache; not run",
-                context_label(tokens)
+                "{tool} states that such requests do not fit the server's KV cache at once; not run"
             )),
         ),
     };
