@@ -123,10 +123,16 @@ impl Lexicon {
         }
     }
 
-    /// Tokens that the unit takes at most in a tokenizer of a usual size: common words take one, but at the
-    /// beginning of a sentence and in smaller vocabularies long ones take more.
+    /// Tokens that the unit takes at most in a vocabulary of a usual size. Most words take one, but names,
+    /// long words, and words that stand without a space in front (behind a break) may be cut in pieces.
     pub(super) fn most_tokens(&self, unit: Unit) -> usize {
-        self.forms[usize::from(unit)].len().div_ceil(LETTERS_PER_TOKEN)
+        let form = &self.forms[usize::from(unit)];
+        match form.as_str() {
+            PARAGRAPH => 3,
+            form => {
+                form.len().div_ceil(LETTERS_PER_TOKEN) + usize::from(form.starts_with(char::is_uppercase))
+            }
+        }
     }
 
     /// True for punctuation.

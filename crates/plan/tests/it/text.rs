@@ -2,21 +2,23 @@ use std::collections::{HashMap, HashSet};
 
 use tokometer_plan::text::{CLOSING, Generator, Source, salt};
 
-/// A stand-in for a real tokenizer: a token for each mark and short word, two or three for longer words.
+/// A stand-in for a real tokenizer, cutting more than those of 49K to 128K entries do: a token for each mark,
+/// line end and short word, two or three for longer words, many for a word that has no space in front.
 fn tokens(text: &str) -> Vec<String> {
     let mut tokens = Vec::new();
+    let mut after_break = true;
     for chunk in text.split_inclusive(|letter: char| !letter.is_alphabetic()) {
         let word = chunk.trim_end_matches(|letter: char| !letter.is_alphabetic());
         let pieces = match word.len() {
             0 => 0,
-            1..7 => 1,
-            7..12 => 2,
-            _ => 3,
+            length if after_break => length.div_ceil(3),
+            length => length.div_ceil(6),
         };
         for piece in 0..pieces {
             tokens.push(word[word.len() * piece / pieces..word.len() * (piece + 1) / pieces].to_lowercase());
         }
-        tokens.extend(chunk[word.len()..].chars().filter(|mark| !mark.is_whitespace()).map(String::from));
+        after_break = chunk.ends_with(['\n', '"']) || after_break && word.is_empty();
+        tokens.extend(chunk[word.len()..].chars().filter(|mark| *mark != ' ').map(String::from));
     }
     tokens
 }
@@ -50,7 +52,12 @@ fn no_run_of_five_words_and_marks_occurs_twice() {
     for seed in [2, 3] {
         let text = Generator::new(seed).text(230_000).to_lowercase();
         let mut units = Vec::new();
-        for word in text.split_whitespace() {
+        for word in text.split([' ', '\n']) {
+            if word.is_empty() {
+                // Between the two line ends of a break.
+                units.push("break".to_owned());
+                continue;
+            }
             let opened = word.trim_start_matches('"');
             units.extend((opened.len() < word.len()).then(|| "open quote".to_owned()));
             let bare = opened.trim_end_matches(|mark: char| !mark.is_alphabetic());
@@ -78,10 +85,12 @@ fn the_text_of_more_words_begins_with_that_of_fewer() {
 }
 
 #[test]
-fn seeds_give_texts_that_share_nothing() {
+fn seeds_give_texts_that_share_next_to_nothing() {
     let [one, other] = [5, 6].map(|seed| tokens(Generator::new(seed).text(20_000)));
     let runs: HashSet<_> = one.windows(8).collect();
-    assert_eq!(other.windows(8).filter(|run| runs.contains(run)).count(), 0);
+    // A few times both open a paragraph with one phrase.
+    let shared = other.windows(8).filter(|run| runs.contains(run)).count();
+    assert!(shared < 20, "{shared}");
 }
 
 #[test]

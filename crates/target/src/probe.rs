@@ -1,0 +1,149 @@
+//! Asks a server what it is.
+
+use std::time::Duration;
+
+use serde_json::json;
+use tokometer_record::Evidence;
+use tokometer_wire::Control;
+
+use crate::answers::{Answers, METRICS, MODELS};
+use crate::engine::{self, Confidence, Engine, Probe, Sign};
+use crate::error::TargetError;
+use crate::facts::{Facts, Field};
+use crate::models::{self, ModelEntry};
+use crate::target::Target;
+
+/// Limit for the list of models, which everything depends on.
+const MODELS_TIMEOUT: Duration = Duration::from_secs(10);
+/// Limit for each probe that may go without an answer.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(3);
+/// Limit for the chat request of one token, which may have to wait for a first compilation.
+const SHORT_CHAT_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// What to look for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ProbeOptions {
+    /// Model to ask for, by served or full name; none: the only one.
+    pub model: Option<String>,
+}
+
+/// Finds out what answers at `control`'s target.
+///
+/// Only the list of models must come; every other probe is optional. Probes are made before anything is
+/// measured and never again: some engines answer them at the cost of running requests.
+pub async fn probe(control: &Control, options: &ProbeOptions) -> Result<Target, TargetError> {
+    let answer = control
+        .get("/v1/models", MODELS_TIMEOUT)
+        .await
+        .map_err(|failure| models::unreachable(control, failure))?;
+    let served = models::read(control, &answer)?;
+    let mut answers = Answers::default();
+    answers.insert(MODELS, Ok(answer));
+    let model = models::choose(&served, options.model.as_deref())?;
+
+    let (engine, sign) = recognise(control, &model, &mut answers).await;
+    let mut facts = Facts::default();
+    if let Some(name) = engine.name() {
+        facts.text(Field::EngineName, name, &format!("{} of {}", sign.value, sign.source));
+    }
+    engine.read(&model, &answers, &mut facts);
+    facts.text(Field::ModelServedName, &model.id, "id of GET /v1/models");
+    facts.text(Field::ModelId, &model.id, "id of GET /v1/models");
+    facts.missing(Field::Hardware, "not told over HTTP");
+    facts.missing(Field::LaunchCommand, "not told over HTTP");
+    facts.finish();
+
+    let manner = engine.manner();
+    let proxy = proxy(&answers);
+    if let Some(proxy) = &proxy {
+        facts.evidence.push(Evidence {
+            field: "target.proxy".to_owned(),
+            value: proxy.clone(),
+            source: format!("headers of {MODELS}"),
+        });
+    }
+    Ok(Target {
+        url: control.connector().target().display(),
+        headers: control.connector().headers().names().map(str::to_owned).collect(),
+        proxy,
+        models: served.into_iter().map(|model| model.id).collect(),
+        simulated: engine::is_simulated(&model, &answers),
+        engine: facts.engine,
+        model: facts.model,
+        capacity: facts.capacity,
+        kv_blocks: facts.kv_blocks,
+        evidence: facts.evidence,
+        unknown: facts.unknown,
+        dialect: manner.dialect,
+        metrics: manner.metrics.filter(|_| answers.text(METRICS).is_some()),
+        tokenize: manner.tokenize.iter().copied().find(|route| answers.succeeded(route.name())),
+        manner,
+        served_name: model.id,
+    })
+}
+
+/// The engine whose signs are the surest. Where the list of models does not decide, every engine's probes are
+/// made: several servers imitate others, so no single answer is trusted.
+async fn recognise(
+    control: &Control,
+    model: &ModelEntry,
+    answers: &mut Answers,
+) -> (&'static dyn Engine, Sign) {
+    let surest = |answers: &Answers| {
+        let signs =
+            engine::ALL.iter().filter_map(|engine| Some((*engine, engine.recognise(model, answers)?)));
+        // The first of equals.
+        signs.reduce(|best, other| if other.1.confidence > best.1.confidence { other } else { best })
+    };
+    let named = surest(answers).filter(|(_, sign)| sign.confidence == Confidence::Certain);
+    if named.is_none() {
+        let free = engine::ALL.iter().flat_map(|engine| engine.probes()).filter(|probe| !probe.generates());
+        ask(control, model, free, answers).await;
+    }
+    let Some((engine, sign)) = named.or_else(|| surest(answers)) else {
+        unreachable!("the last engine recognises every server")
+    };
+    ask(control, model, engine.probes().iter(), answers).await;
+    (engine, sign)
+}
+
+/// Makes the probes that were not made yet.
+async fn ask(
+    control: &Control,
+    model: &ModelEntry,
+    probes: impl Iterator<Item = &Probe>,
+    answers: &mut Answers,
+) {
+    for probe in probes {
+        let name = probe.name();
+        let needless = probe.needless_after().is_some_and(|better| answers.succeeded(&better));
+        if needless || answers.asked(&name) {
+            continue;
+        }
+        let answer = match probe {
+            Probe::Get(path) | Probe::Older { path, .. } => control.get(path, PROBE_TIMEOUT).await,
+            Probe::Tokenize(route) | Probe::TokenizeElse { route, .. } => {
+                control.post_json(route.path(), &route.body(&model.id, "one two three"), PROBE_TIMEOUT).await
+            }
+            Probe::ShortChat => {
+                let body = json!({
+                    "model": model.id,
+                    "messages": [{"role": "user", "content": "Say yes."}],
+                    "max_tokens": 1,
+                });
+                control.post_json("/v1/chat/completions", &body, SHORT_CHAT_TIMEOUT).await
+            }
+        };
+        answers.insert(&name, answer);
+    }
+}
+
+/// What stands between us and the engine, as far as it shows itself.
+fn proxy(answers: &Answers) -> Option<String> {
+    if let Some(version) = answers.header("x-litellm-version") {
+        return Some(format!("LiteLLM {version}"));
+    }
+    let known = ["nginx", "cloudflare", "envoy", "caddy", "openresty", "traefik"];
+    let is_proxy = |server: &&str| known.iter().any(|name| server.to_lowercase().starts_with(name));
+    answers.header("server").filter(is_proxy).or_else(|| answers.header("via")).map(str::to_owned)
+}
