@@ -31,9 +31,28 @@ pub(crate) fn summarise(trace: &CellTrace, context: &Context<'_>) -> Cell {
     }
     facts.median_output = median_output(&ledger);
     facts.counts_told = ledger.all_told();
-    facts.cut_allowance = verdict::cut_allowance(cell.requests.cut, cell.tokens.per_event);
+    facts.cut_allowance = left_by_cut_requests(trace, &ledger, cell.tokens.per_event);
     verdict::judge(&mut cell, &facts);
     cell
+}
+
+/// Tokens that the server may have made for cut requests after the last event that we saw of each: what it makes
+/// at the request's own rate until its gauges show that it runs nothing, but never beyond the output asked.
+fn left_by_cut_requests(trace: &CellTrace, ledger: &Ledger<'_>, tokens_per_event: Option<f64>) -> f64 {
+    let cut = || ledger.streams().filter(|request| request.row.outcome == Outcome::Cut);
+    let Some(last_cut_ns) = cut().map(|request| request.row.end_ns).max() else { return 0.0 };
+    let idle = trace
+        .samples
+        .iter()
+        .find(|sample| sample.time_ns >= last_cut_ns && sample.running == Some(0.0))
+        .map(|sample| sample.time_ns);
+    let least = verdict::least_left(tokens_per_event);
+    let left = |request: &Request<'_>| {
+        let ran_on_ms = latency::ms_between(request.last_payload()?.arrival_ns, idle?)?;
+        let room = trace.meta.max_output_tokens as f64 - request.total();
+        Some((ran_on_ms / latency::time_between_tokens_ms(request)?).min(room))
+    };
+    cut().map(|request| left(request).unwrap_or(0.0).max(least)).sum()
 }
 
 /// What is known of a cell of either phase without looking at times: counts, stamps, failures, loops.

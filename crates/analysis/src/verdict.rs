@@ -40,7 +40,7 @@ const FEW_SAMPLES: u64 = 6;
 /// How far a prompt may be off its label: the larger of so many tokens and such a share.
 const PROMPT_TOKENS_OFF: f64 = 16.0;
 const PROMPT_SHARE_OFF: f64 = 0.001;
-/// What a cut request may leave on the server: tokens, and payload events' worth of tokens.
+/// What a cut request may leave on the server at least: tokens, and payload events' worth of tokens.
 const CUT_TOKENS: f64 = 8.0;
 const CUT_EVENTS: f64 = 4.0;
 
@@ -80,9 +80,9 @@ impl<'a> Facts<'a> {
     }
 }
 
-/// Tokens that the server may have made for cut requests after we stopped reading.
-pub(crate) fn cut_allowance(cut: Option<u64>, tokens_per_event: Option<f64>) -> f64 {
-    cut.unwrap_or(0) as f64 * CUT_TOKENS.max(CUT_EVENTS * tokens_per_event.unwrap_or(0.0))
+/// Tokens that every cut request may leave on the server: it makes some before it notices.
+pub(crate) fn least_left(tokens_per_event: Option<f64>) -> f64 {
+    CUT_TOKENS.max(CUT_EVENTS * tokens_per_event.unwrap_or(0.0))
 }
 
 /// Puts status, reason and flags into a measured cell.

@@ -159,6 +159,28 @@ fn contaminated_by_tokens_of_others() {
 }
 
 #[test]
+fn a_server_that_runs_cut_requests_on_for_a_while_is_not_contaminated() {
+    // The server is seen idle 600 ms after the cut; until then each cut request ran on at its own rate.
+    let with = |server: f64, idle_after_ms: u64| {
+        changed(|trace| {
+            counters(trace, server);
+            trace.meta.max_output_tokens = 800;
+            let cut_ns = trace.requests.iter().map(|row| row.end_ns).max().unwrap();
+            trace.samples.push(SampleRow {
+                time_ns: cut_ns + idle_after_ms * MS,
+                running: Some(0.0),
+                ..SampleRow::default()
+            });
+        })
+    };
+    let ours = 5408.0;
+    assert_eq!(with(ours + 200.0, 600).status, Status::Valid);
+    assert_eq!(with(ours + 200.0, 1).status, Status::Contaminated);
+    // Nothing runs on beyond the output that was asked.
+    assert_eq!(with(ours + 4000.0, 60_000).status, Status::Contaminated);
+}
+
+#[test]
 fn tokens_of_others_are_judged_only_on_firm_ground() {
     let not_drained = changed(|trace| {
         counters(trace, 9000.0);
