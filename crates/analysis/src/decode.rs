@@ -117,6 +117,7 @@ fn requests(meta: &TraceMeta, ledger: &Ledger<'_>) -> Requests {
         ended_in_window: window.and_then(|window| {
             count(&|request| request.row.outcome == Outcome::Ended && window.holds(request.row.end_ns))
         }),
+        resent: Some(u64::from(meta.resent)),
     }
 }
 

@@ -180,6 +180,15 @@ fn looped(cell: &Cell, _: &Facts<'_>) -> Option<String> {
     let first = cell.loops.first()?;
     let streams: std::collections::BTreeSet<u32> =
         cell.loops.iter().map(|evidence| evidence.stream).collect();
+    if first.cycles == 0 {
+        // The engine stopped it, and does not tell what it saw.
+        return Some(format!(
+            "{} of {} streams repeated themselves: the engine itself ended them for that, the first in stream {}",
+            streams.len(),
+            cell.concurrency,
+            first.stream
+        ));
+    }
     Some(format!(
         "{} of {} streams repeated themselves: {} characters of {} in {} cycles of {}, in stream {}",
         streams.len(),

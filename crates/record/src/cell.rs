@@ -314,6 +314,8 @@ pub struct Requests {
     pub failed: Option<u64>,
     /// Ended inside the window.
     pub ended_in_window: Option<u64>,
+    /// Sent again on a new connection, since the server closed the kept one before it answered; counted once above.
+    pub resent: Option<u64>,
 }
 
 /// Token counts of a cell.

@@ -249,6 +249,9 @@ pub struct TraceMeta {
     pub stamp_source: StampSource,
     /// Largest movement of wall clock against monotonic clock in the window, ns.
     pub clock_step_ns: u64,
+    /// Requests that were sent again on a new connection, since the server closed the kept one before it answered.
+    #[serde(default)]
+    pub resent: u32,
     /// True if the user ended the cell.
     pub interrupted: bool,
     /// Set when the cell could not be measured for a reason outside of its requests.

@@ -54,6 +54,7 @@ pub(crate) fn meta(phase: Phase, concurrency: u32) -> TraceMeta {
         drained: true,
         stamp_source: StampSource::Kernel,
         clock_step_ns: 0,
+        resent: 0,
         interrupted: false,
         failure: None,
         loops: Vec::new(),

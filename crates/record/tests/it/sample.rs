@@ -133,6 +133,7 @@ pub(crate) fn cell() -> Cell {
             cut: Some(4),
             failed: Some(1),
             ended_in_window: Some(3),
+            resent: Some(1),
         },
         tokens: Tokens {
             out: Some(1),
@@ -254,6 +255,7 @@ pub(crate) fn meta() -> TraceMeta {
         drained: true,
         stamp_source: StampSource::Kernel,
         clock_step_ns: 12,
+        resent: 1,
         interrupted: false,
         failure: Some(failure()),
         loops: vec![evidence()],

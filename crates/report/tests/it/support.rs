@@ -177,6 +177,7 @@ pub(crate) fn decode(context: u64, concurrency: u32) -> Cell {
         cut: Some(n - n / 2),
         failed: Some(0),
         ended_in_window: Some(1),
+        resent: Some(0),
     };
     cell.tokens =
         Tokens { out: Some((total * 30.0) as u64), source: Some(TokenSource::Usage), ..Tokens::default() };
