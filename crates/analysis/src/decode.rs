@@ -6,7 +6,7 @@ use crate::ledger::{Ledger, Request, ordered_events};
 use crate::rates::{STEADY_FROM_SECONDS, Span, seconds, steady, throughput};
 use crate::samples::{Samples, spread};
 use crate::verdict::{self, Facts};
-use crate::{Context, latency, server};
+use crate::{Context, latency, prefill, server};
 
 /// Why the numbers of the window are null where it was not reached.
 const NO_WINDOW: &str = "the window was not reached";
@@ -31,6 +31,9 @@ pub(crate) fn summarise(trace: &CellTrace, context: &Context<'_>) -> Cell {
     }
     facts.median_output = median_output(&ledger);
     facts.counts_told = ledger.all_told();
+    if context.settings.cold == Some(true) {
+        facts.cached_share = prefill::largest_cached_share(ledger.streams());
+    }
     facts.cut_allowance = left_by_cut_requests(trace, &ledger, cell.tokens.per_event);
     verdict::judge(&mut cell, &facts);
     cell

@@ -20,11 +20,12 @@ pub(crate) fn summarise(trace: &CellTrace, context: &Context<'_>) -> Cell {
     cell.ttft_ms = over(latency::ttft_ms);
     cell.first_byte_ms = over(latency::first_byte_ms);
     cell.connect_ms = over(latency::connect_ms);
-    cell.prefill_samples = cold().filter_map(prefill_rate).collect();
+    let aimed_at = context.expected_prompt_tokens.unwrap_or(meta.context_nominal);
+    cell.prefill_samples = cold().filter_map(|request| prefill_rate(request, aimed_at)).collect();
     cell.prefill_rate = Samples::new(cell.prefill_samples.iter().copied()).median();
     if cell.prefill_rate.is_none() {
         let why =
-            if cell.ttft_ms.is_none() { "no payload event came" } else { "the server told no prompt tokens" };
+            if cell.ttft_ms.is_none() { "no payload event came" } else { "every prompt was cached whole" };
         cell.unknown.insert("prefill_rate".to_owned(), why.to_owned());
     }
     let lags = cold().flat_map(|request| request.events).map(|event| event.lag_ns as f64 / 1e3);
@@ -32,25 +33,37 @@ pub(crate) fn summarise(trace: &CellTrace, context: &Context<'_>) -> Cell {
 
     let mut facts = Facts::new(meta, context);
     facts.cached_share = cached_share(&mut cell, trace, &ledger);
+    facts.counts_told = ledger.all_told();
+    facts.cut_allowance = verdict::counted_otherwise(cold().count() as u64);
     verdict::judge(&mut cell, &facts);
     cell
 }
 
-/// Prefill rate of one request: prompt tokens, less those reported cached, ÷ TTFT, in tok/s.
-fn prefill_rate(request: &Request<'_>) -> Option<f64> {
+/// Prefill rate of one request: prompt tokens, less those reported cached, ÷ TTFT, in tok/s. Where the server
+/// told no prompt tokens, those that the prompt was built for stand in.
+fn prefill_rate(request: &Request<'_>, aimed_at: u64) -> Option<f64> {
     let ttft = latency::ttft_ms(request).filter(|ms| *ms > 0.0)?;
-    let tokens = request.row.prompt_tokens?.saturating_sub(request.row.cached_tokens.unwrap_or(0));
+    let tokens =
+        request.row.prompt_tokens.unwrap_or(aimed_at).saturating_sub(request.row.cached_tokens.unwrap_or(0));
     (tokens > 0).then(|| tokens as f64 / ttft * 1e3)
+}
+
+/// The largest share of a prompt that was cached, by the requests' usage.
+pub(crate) fn largest_cached_share<'a, 'l: 'a>(
+    requests: impl Iterator<Item = &'a Request<'l>>,
+) -> Option<f64> {
+    requests
+        .filter_map(|request| {
+            let prompt = request.row.prompt_tokens.filter(|tokens| *tokens > 0)?;
+            Some(request.row.cached_tokens? as f64 / prompt as f64)
+        })
+        .max_by(f64::total_cmp)
 }
 
 /// The largest share of a prompt that was cached, by the requests' usage, else by the server's counter over
 /// all of them.
 fn cached_share(cell: &mut Cell, trace: &CellTrace, ledger: &Ledger<'_>) -> Option<f64> {
-    let shares = ledger.of_kind(RequestKind::Prefill).filter_map(|request| {
-        let prompt = request.row.prompt_tokens.filter(|tokens| *tokens > 0)?;
-        Some(request.row.cached_tokens? as f64 / prompt as f64)
-    });
-    if let Some(largest) = shares.max_by(f64::total_cmp) {
+    if let Some(largest) = largest_cached_share(ledger.of_kind(RequestKind::Prefill)) {
         return Some(largest);
     }
     let prompts = cell.tokens.input.filter(|tokens| *tokens > 0)?;

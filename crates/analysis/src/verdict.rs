@@ -43,6 +43,8 @@ const PROMPT_SHARE_OFF: f64 = 0.001;
 /// What a cut request may leave on the server at least: tokens, and payload events' worth of tokens.
 const CUT_TOKENS: f64 = 8.0;
 const CUT_EVENTS: f64 = 4.0;
+/// Tokens by which engines may count a request of one output token otherwise than its usage does.
+const COUNTED_OTHERWISE: f64 = 2.0;
 
 /// Figures that the rules need and the row does not hold.
 pub(crate) struct Facts<'a> {
@@ -56,7 +58,7 @@ pub(crate) struct Facts<'a> {
     pub(crate) steady: Option<Steady>,
     /// Median output tokens of the requests that ended by themselves.
     pub(crate) median_output: Option<f64>,
-    /// Tokens that cut requests may have left on the server.
+    /// Tokens by which the server may be ahead of us without anybody else: those that cut requests left.
     pub(crate) cut_allowance: f64,
     /// True if none of our counts is an estimate.
     pub(crate) counts_told: bool,
@@ -83,6 +85,11 @@ impl<'a> Facts<'a> {
 /// Tokens that every cut request may leave on the server: it makes some before it notices.
 pub(crate) fn least_left(tokens_per_event: Option<f64>) -> f64 {
     CUT_TOKENS.max(CUT_EVENTS * tokens_per_event.unwrap_or(0.0))
+}
+
+/// Tokens by which the server's counter may be ahead over `requests` that each asked for hardly any output.
+pub(crate) fn counted_otherwise(requests: u64) -> f64 {
+    COUNTED_OTHERWISE * requests as f64
 }
 
 /// Puts status, reason and flags into a measured cell.
@@ -117,12 +124,13 @@ const STATUS_RULES: [(Status, StatusRule); 8] = [
 ];
 
 /// A prefill row has no window, and its few events decide nothing but TTFT.
-const PREFILL_STATUS_RULES: [(Status, StatusRule); 2] =
-    [(Status::Interrupted, interrupted), (Status::Error, error)];
+const PREFILL_STATUS_RULES: [(Status, StatusRule); 3] =
+    [(Status::Interrupted, interrupted), (Status::Error, error), (Status::Contaminated, contaminated)];
 
-const PREFILL_FLAG_RULES: [FlagRule; 5] = [simulated, prompt_length, prefix_hit, clock_step, retuned];
+const PREFILL_FLAG_RULES: [FlagRule; 7] =
+    [simulated, prompt_length, token_mismatch, tokens_estimated, prefix_hit, clock_step, retuned];
 
-const FLAG_RULES: [FlagRule; 11] = [
+const FLAG_RULES: [FlagRule; 12] = [
     simulated,
     not_ready,
     underfilled,
@@ -130,6 +138,7 @@ const FLAG_RULES: [FlagRule; 11] = [
     token_mismatch,
     tokens_estimated,
     coalesced,
+    prefix_hit,
     clock_step,
     synthetic_acceptance,
     retuned,
@@ -159,6 +168,9 @@ fn error(cell: &Cell, _: &Facts<'_>) -> Option<String> {
         Some(failure) if failed > 0 => {
             let started = cell.requests.started.unwrap_or(0);
             Some(format!("{failed} of {started} requests failed, the first with: {}", failure.message))
+        }
+        Some(failure) if cell.requests.started == Some(0) => {
+            Some(format!("before any stream was started: {}", failure.message))
         }
         Some(failure) => Some(failure.message.clone()),
         None if failed > 0 => Some(format!("{failed} requests failed, and the record does not say how")),
@@ -228,7 +240,7 @@ fn other_tokens(cell: &Cell, facts: &Facts<'_>) -> Option<String> {
     applies.then(|| {
         format!(
             "the server generated {server} tokens from drain to drain, our requests received {ours}; \
-             {:.0} may be left of cut requests, limit 1 % more",
+             up to {:.0} more may be ours, limit 1 % beyond",
             facts.cut_allowance
         )
     })
@@ -366,8 +378,8 @@ fn token_mismatch(cell: &Cell, facts: &Facts<'_>) -> Option<Flag> {
     let difference = if ahead > 0.0 { (ahead - facts.cut_allowance).max(0.0) } else { -ahead };
     (difference > MISMATCH_LIMIT * server).then(|| {
         let detail = format!(
-            "the server counted {server} tokens from drain to drain, we counted {ours}; {:.0} may be left of cut \
-             requests, limit 2 %",
+            "the server counted {server} tokens from drain to drain, we counted {ours}; up to {:.0} more may be \
+             ours, limit 2 % beyond",
             facts.cut_allowance
         );
         flag(FlagCode::TokenMismatch, detail, difference / server, MISMATCH_LIMIT)
@@ -375,6 +387,16 @@ fn token_mismatch(cell: &Cell, facts: &Facts<'_>) -> Option<Flag> {
 }
 
 fn tokens_estimated(cell: &Cell, _: &Facts<'_>) -> Option<Flag> {
+    if cell.phase == Phase::Prefill {
+        // Their one output token is no figure of the row; their prompt tokens are.
+        let estimated = cell.prefill_rate.is_some() && cell.context_actual.is_none();
+        return estimated.then(|| {
+            remark(
+                FlagCode::TokensEstimated,
+                "the server told no prompt tokens: the rate uses those aimed at",
+            )
+        });
+    }
     match cell.tokens.source? {
         TokenSource::UsageFinal => Some(remark(
             FlagCode::TokensEstimated,
@@ -423,16 +445,18 @@ fn retuned(_: &Cell, facts: &Facts<'_>) -> Option<Flag> {
     facts
         .context
         .retuned
-        .then(|| remark(FlagCode::Retuned, "defaults of the method were changed for this run"))
+        .then(|| remark(FlagCode::Retuned, "defaults of the method were changed for this run (--allow-busy)"))
 }
 
 fn few_samples(cell: &Cell, _: &Facts<'_>) -> Option<Flag> {
-    let requests = cell.ttft_ms.as_ref().and_then(|ttft| ttft.n).unwrap_or(0);
+    // Where nothing was measured there is nothing to doubt.
+    let requests = cell.ttft_ms.as_ref()?.n?;
     let seconds = cell.window.as_ref().map(|window| window.seconds);
     let short = seconds.filter(|seconds| *seconds < STEADY_FROM_SECONDS);
     let window = short.map(|seconds| format!("a window of {seconds:.1} s; limit {STEADY_FROM_SECONDS} s"));
     if requests < FEW_SAMPLES {
-        let medians = format!("medians over {requests} requests; limit {FEW_SAMPLES}");
+        let plural = if requests == 1 { "" } else { "s" };
+        let medians = format!("medians over {requests} request{plural}; limit {FEW_SAMPLES}");
         let detail = window.map_or(medians.clone(), |window| format!("{medians}, and {window}"));
         return Some(flag(FlagCode::FewSamples, detail, requests as f64, FEW_SAMPLES as f64));
     }

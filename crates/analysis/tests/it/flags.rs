@@ -127,3 +127,22 @@ fn few_samples_by_seconds() {
     assert_eq!((flag.value, flag.limit), (Some(9.0), Some(10.0)));
     assert!(flag.detail.contains("9.0 s"));
 }
+
+#[test]
+fn a_cold_cell_that_found_prompts_cached_says_so() {
+    let mut settings = settings();
+    let trace = STEADY.trace();
+    none(&summarise(&trace, &Context::new(&settings)), FlagCode::PrefixHit);
+    settings.cold = Some(true);
+    let cell = summarise(&trace, &Context::new(&settings));
+    assert!(raised(&cell, FlagCode::PrefixHit).value.unwrap() > 0.9);
+}
+
+#[test]
+fn where_nothing_was_measured_nothing_is_doubted() {
+    let mut trace = STEADY.trace();
+    trace.requests.clear();
+    trace.events.clear();
+    trace.meta.interrupted = true;
+    none(&row(&trace), FlagCode::FewSamples);
+}

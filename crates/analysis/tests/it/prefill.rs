@@ -80,13 +80,38 @@ fn a_failure_is_an_error_and_the_rest_is_kept() {
 }
 
 #[test]
-fn without_prompt_tokens_there_is_no_rate() {
+fn without_prompt_tokens_the_rate_uses_those_aimed_at_and_says_so() {
     let mut trace = prefill([256, 512, 128]);
     trace.requests.iter_mut().for_each(|row| row.prompt_tokens = None);
-    let cell = row(&trace);
-    assert_eq!((cell.prefill_rate, cell.ttft_ms.is_some()), (None, true));
-    assert!(cell.unknown["prefill_rate"].contains("no prompt tokens"));
-    assert!(reason(&cell, Status::Error).contains("no prompt tokens"));
+    let settings = settings();
+    let aimed = Context { expected_prompt_tokens: Some(8000), ..Context::new(&settings) };
+    let cell = summarise(&trace, &aimed);
+    assert_eq!((cell.status, cell.prefill_rate), (Status::Valid, Some(31_250.0)));
+    assert_eq!(cell.context_actual, None);
+    assert!(raised(&cell, FlagCode::TokensEstimated).detail.contains("no prompt tokens"));
+}
+
+#[test]
+fn no_rate_is_an_error() {
+    let mut trace = prefill([256, 512, 128]);
+    trace.events.clear();
+    assert!(reason(&row(&trace), Status::Error).contains("no payload event"));
+}
+
+#[test]
+fn a_row_whose_server_worked_for_others_is_contaminated() {
+    let with = |server: f64| {
+        let mut trace = prefill([256, 512, 128]);
+        let at = |tokens: f64| {
+            Some(CounterSnapshot { generated_tokens: Some(tokens), ..CounterSnapshot::default() })
+        };
+        (trace.meta.counters_before, trace.meta.counters_after) = (at(100.0), at(100.0 + server));
+        row(&trace)
+    };
+    assert_eq!(with(3.0).status, Status::Valid);
+    // An engine may count the one token of each request otherwise.
+    assert_eq!(with(9.0).status, Status::Valid);
+    assert!(reason(&with(200.0), Status::Contaminated).contains("200"));
 }
 
 #[test]

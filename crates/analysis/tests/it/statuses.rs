@@ -153,7 +153,7 @@ fn contaminated_by_tokens_of_others() {
     assert_eq!(with(ours).status, Status::Valid);
     assert_eq!(with(ours + 32.0 + 54.0).status, Status::Valid);
     let text = reason(&with(ours + 32.0 + 55.0), Status::Contaminated);
-    for figure in ["5495", "5408", "32 may be left"] {
+    for figure in ["5495", "5408", "up to 32 more may be ours"] {
         assert!(text.contains(figure), "{text}");
     }
 }
