@@ -17,7 +17,7 @@ pub enum PlanError {
         text: String,
     },
     /// A time that cannot be read.
-    #[error("{text:?} is no length of time: write 30s, 2m, 500ms, or seconds as a plain number")]
+    #[error("{text:?} is no length of time up to a day: write 30s, 2m, 500ms, or seconds as a plain number")]
     Duration {
         /// What was given.
         text: String,

@@ -41,7 +41,10 @@ pub fn parse_concurrency(text: &str) -> Result<Vec<u32>, PlanError> {
     distinct(list(text, one)?, ToString::to_string)
 }
 
-/// A length of time in seconds: `30s`, `2m`, `500ms`, `1h`, or seconds as a plain number.
+/// Longest time that an option takes: a day.
+const LONGEST_SECONDS: f64 = 86_400.0;
+
+/// A length of time in seconds, up to a day: `30s`, `2m`, `500ms`, `1h`, or seconds as a plain number.
 pub fn parse_duration(text: &str) -> Result<f64, PlanError> {
     let trimmed = text.trim();
     let (number, unit) = [("ms", 0.001), ("s", 1.0), ("m", 60.0), ("h", 3600.0)]
@@ -54,7 +57,7 @@ pub fn parse_duration(text: &str) -> Result<f64, PlanError> {
         .ok()
         .filter(|_| number.starts_with(|first: char| first.is_ascii_digit() || first == '.'))
         .map(|number| number * unit)
-        .filter(|seconds| seconds.is_finite() && *seconds > 0.0)
+        .filter(|seconds| *seconds > 0.0 && *seconds <= LONGEST_SECONDS)
         .ok_or_else(|| PlanError::Duration { text: text.to_owned() })
 }
 

@@ -26,6 +26,10 @@ pub struct RunFolder {
 
 /// Name of the run document in its folder.
 const RUN_FILE: &str = "run.json";
+/// Name of the file that holds space for the last write of a run on a full disk.
+const RESERVE_FILE: &str = ".reserve";
+/// A run document and a page of a full matrix.
+const RESERVE_BYTES: usize = 512 * 1024;
 /// Name of the folder of traces.
 const TRACE_FOLDER: &str = "trace";
 
@@ -43,6 +47,17 @@ impl RunFolder {
         let traces = path.join(TRACE_FOLDER);
         fs::create_dir(&traces).map_err(|source| RecordError::Write { path: traces, source })?;
         Ok(RunFolder { path, run_name: OsString::from(RUN_FILE) })
+    }
+
+    /// Sets space aside, so that the run document can still be written when the disk is full.
+    pub fn hold_reserve(&self) -> Result<(), RecordError> {
+        write_whole(&self.path.join(RESERVE_FILE), &vec![0; RESERVE_BYTES])
+    }
+
+    /// Gives the space back.
+    pub fn release_reserve(&self) {
+        // Not there means that it takes no space.
+        let _ = fs::remove_file(self.path.join(RESERVE_FILE));
     }
 
     /// Finds a run by its folder or by its run document, and looks whether it is one that can be read.

@@ -22,8 +22,6 @@ use crate::engine::TokenizeRoute;
 use crate::error::TargetError;
 use crate::target::Target;
 
-/// Limit for one call; a prefill of 256K tokens on a slow machine takes minutes.
-const TIMEOUT: Duration = Duration::from_mins(10);
 /// Words of the two prompts that tell how many tokens a word has.
 const CALIBRATION_WORDS: [usize; 2] = [40, 840];
 /// Off by so many tokens is exact enough for a tokenise route.
@@ -67,6 +65,8 @@ pub struct SizerOptions {
     pub endpoint: Endpoint,
     /// Prompts that are built at once.
     pub parallel: usize,
+    /// Limit for one call; a prefill of 256K tokens on a slow machine takes minutes.
+    pub timeout: Duration,
     /// The user's own fields, for they may change the chat template.
     pub request_json: Option<Map<String, Value>>,
     /// Opens the calibration prompts; never used for a measured prompt.
@@ -371,7 +371,7 @@ impl Shared {
             |failure| TargetError::Sizing { route: format!("POST {path}"), failure: Box::new(failure) };
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let control = idle.unwrap_or_else(|| Control::new(self.connector.clone()));
-        let answer = control.post_json(path, body, TIMEOUT).await;
+        let answer = control.post_json(path, body, self.options.timeout).await;
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(control);
         let answer = answer.map_err(failed)?;
         if !answer.is_success() {

@@ -1,5 +1,7 @@
 //! A user's own text as prompts.
 
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use super::random::Random;
@@ -7,6 +9,10 @@ use crate::PlanError;
 
 /// Fewest words that make a corpus.
 const LEAST_WORDS: usize = 100;
+/// Words of a sequence that should occur once.
+const SEQUENCE: usize = 8;
+/// Share of such sequences that may occur again before the user is told.
+const REPEATED_LIMIT: f64 = 0.02;
 
 /// A text that prompts are cut from.
 #[derive(Debug)]
@@ -40,13 +46,35 @@ impl Corpus {
 
     /// What to tell the user about a prompt of `words` words, if it repeats.
     pub fn note(&self, words: usize) -> Option<String> {
-        (words > self.words()).then(|| {
-            format!(
+        if words > self.words() {
+            return Some(format!(
                 "the corpus holds {} words and the longest prompt needs about {words}: it repeats, which \
                  prefix caches and speculative decoding may profit from; give a longer text",
                 self.words()
+            ));
+        }
+        let share = self.repeated_share();
+        (share > REPEATED_LIMIT).then(|| {
+            format!(
+                "{:.0} % of the corpus's sequences of {SEQUENCE} words occur more than once, which speculative \
+                 decoding may profit from; give a text that repeats itself less",
+                share * 100.0
             )
         })
+    }
+
+    /// Share of sequences of [`SEQUENCE`] words that occurred earlier in the corpus.
+    fn repeated_share(&self) -> f64 {
+        let mut seen = HashSet::new();
+        let mut is_new = |run: &[(usize, usize)]| {
+            let mut hasher = DefaultHasher::new();
+            for (start, end) in run {
+                self.text[*start..*end].hash(&mut hasher);
+            }
+            seen.insert(hasher.finish())
+        };
+        let repeated = self.words.windows(SEQUENCE).filter(|run| !is_new(run));
+        repeated.count() as f64 / self.words.len() as f64
     }
 
     /// The text from the word that `seed` picks on, from the end on again from the beginning.

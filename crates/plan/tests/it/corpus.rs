@@ -43,4 +43,6 @@ fn a_short_corpus_is_refused_or_noted() {
     let corpus = Corpus::new(numbered(200)).unwrap();
     assert_eq!(corpus.note(200), None);
     assert!(corpus.note(201).unwrap().contains("200 words"));
+    let drumming = Corpus::new("one two three four ".repeat(3000)).unwrap();
+    assert!(drumming.note(500).unwrap().starts_with("100 % of the corpus's sequences of 8 words"));
 }

@@ -149,3 +149,15 @@ fn fields_of_a_later_version_are_passed_over() {
     fs::write(&path, document.to_string()).unwrap();
     assert_eq!(RunFolder::open(out.path()).unwrap().load_run().unwrap(), sample::run());
 }
+
+#[test]
+fn a_reserve_is_held_and_given_back() {
+    let out = tempfile::tempdir().unwrap();
+    let folder = RunFolder::create(out.path(), "run").unwrap();
+    folder.hold_reserve().unwrap();
+    let reserve = folder.path.join(".reserve");
+    assert!(std::fs::metadata(&reserve).unwrap().len() >= 256 * 1024);
+    folder.release_reserve();
+    folder.release_reserve();
+    assert!(!reserve.exists());
+}

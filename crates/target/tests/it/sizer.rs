@@ -110,6 +110,7 @@ async fn plain(limit: u64) -> Server {
 
 fn options(endpoint: Endpoint) -> SizerOptions {
     SizerOptions {
+        timeout: std::time::Duration::from_secs(60),
         endpoint,
         parallel: 4,
         request_json: None,
