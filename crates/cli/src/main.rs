@@ -1,1 +1,30 @@
-fn main() {}
+//! The binary `tokometer`.
+
+mod args;
+mod commands;
+mod failure;
+mod out;
+mod progress;
+mod session;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::args::{Cli, Command};
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let result = match cli.command {
+        Command::Run(args) => commands::run::run(*args),
+        Command::Demo(args) => commands::demo::demo(*args),
+        Command::Sim(args) => commands::sim::sim(&args),
+        Command::Report(args) => commands::report::report(&args),
+        Command::Import(args) => commands::import::import(&args),
+        Command::Schema => commands::schema::schema(),
+    };
+    match result {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => ExitCode::from(failure::print(&error)),
+    }
+}

@@ -1,6 +1,6 @@
 //! What the words of a report mean, in the sense of the method, version 1.0.
 
-use tokometer_record::{FlagCode, Status};
+use tokometer_record::{FlagCode, Prompts, Run, Status};
 
 /// A word of the page and its meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,8 +11,43 @@ pub(crate) struct Definition {
     pub(crate) meaning: &'static str,
 }
 
-/// The words that every page uses.
-pub(crate) const TERMS: [Definition; 16] = [
+/// The words that a page uses, as they apply to this run.
+pub(crate) fn terms(run: &Run) -> Vec<Definition> {
+    let mut terms = Vec::with_capacity(TERMS.len() + 1);
+    for term in TERMS {
+        terms.push(term);
+        if term.term == TTFT {
+            terms.push(define("TTFT in decode cells", decode_ttft(run)));
+        }
+    }
+    terms
+}
+
+/// How much of prefill is in the TTFT of decode cells, by what was asked of the run.
+fn decode_ttft(run: &Run) -> &'static str {
+    match (run.settings.prompts, run.settings.cold) {
+        (None, _) => {
+            "The record does not tell whether prompts of decode cells were in the server's prefix cache, and so how much of prefill is in their TTFT."
+        }
+        (Some(_), _) if run.engine.prefix_caching == Some(false) => {
+            "The server keeps no prefix cache, so all of prefill is in the TTFT of every request."
+        }
+        (Some(Prompts::Unique), Some(true)) => {
+            "Each stream has a prompt of its own that was not sent before: the stream's first request is cold, with all of prefill in its TTFT. Later requests of the same stream find their own prompt in the server's prefix cache."
+        }
+        (Some(Prompts::Unique), _) => {
+            "Each stream has a prompt of its own, sent once before the measured requests: they find it in the server's prefix cache, so most of prefill is not in their TTFT."
+        }
+        (Some(Prompts::Shared), _) => {
+            "All streams of a context send the same prompt, which is already in the server's prefix cache, so most of prefill is not in their TTFT."
+        }
+    }
+}
+
+const TTFT: &str = "TTFT";
+
+/// The words of every run.
+const TERMS: [Definition; 16] = [
     define(
         "Context",
         "Prompt length of a cell, by label. Labels count in 1024 (8K = 8192 tokens). Actual tokens are what the server counted.",
@@ -35,8 +70,8 @@ pub(crate) const TERMS: [Definition; 16] = [
         "1 ÷ time between tokens of one request, in tok/s; the median over requests. What one user sees.",
     ),
     define(
-        "TTFT",
-        "Time to first token: from sending a request, on an open connection, to the first event with output, in ms. Lower is better. In decode cells the prompt is already in the server's prefix cache, so most of prefill is not in it.",
+        TTFT,
+        "Time to first token: from sending a request, on an open connection, to the first event with output, in ms. Lower is better.",
     ),
     define(
         "Time between tokens",

@@ -10,8 +10,8 @@ pub(crate) mod setup;
 
 use tokometer_record::{Run, RunState, Status};
 
-use crate::definitions::{Definition, TERMS};
-use crate::words::{clean, shorten};
+use crate::definitions::{Definition, terms};
+use crate::words::{clean, counted, shorten};
 use crate::{number, words};
 use answers::Answers;
 use matrix::Matrix;
@@ -53,7 +53,7 @@ pub(crate) struct View {
     /// Said where the numbers follow another tool's definitions.
     pub(crate) foreign_method: Option<String>,
     /// What the words mean.
-    pub(crate) definitions: &'static [Definition],
+    pub(crate) definitions: Vec<Definition>,
 }
 
 /// A short fact about the whole run.
@@ -83,7 +83,7 @@ impl View {
             measurements: Measurements::of(run),
             notes: notes.into_list(),
             foreign_method: foreign_method(run),
-            definitions: &TERMS,
+            definitions: terms(run),
         }
     }
 }
@@ -110,7 +110,7 @@ fn badges(run: &Run) -> Vec<Badge> {
     let mut badges = Vec::new();
     let mut add = |tone: &'static str, text: String| badges.push(Badge { text, tone });
     let open = run.cells.iter().filter(|cell| is_open(cell.status)).count();
-    let of_cells = format!("{open} of {} rows not reached", run.cells.len());
+    let of_cells = format!("{open} of {} not reached", counted(run.cells.len() as u64, "row"));
     match run.state {
         RunState::Finished => {}
         RunState::DryRun => add("warn", "Dry run: a plan, nothing measured".to_owned()),

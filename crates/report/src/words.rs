@@ -1,7 +1,7 @@
 //! Words and symbols of a report, and foreign text made safe to show.
 
-use tokometer_record::{AtEnd, Endpoint, FailureKind, Phase, Prompts, Status, TokenSource, context_label};
-use tokometer_record::{Cell, StampSource};
+use tokometer_record::{AtEnd, Endpoint, Failure, FailureKind, Phase, Prompts, Status, TokenSource};
+use tokometer_record::{Cell, StampSource, context_label};
 
 /// The symbol that stands beside a status's word.
 pub(crate) fn glyph(status: Status) -> &'static str {
@@ -23,21 +23,21 @@ pub(crate) fn glyph(status: Status) -> &'static str {
     }
 }
 
-/// The status in at most eight letters, for narrow columns.
+/// The status's own words, shortened where they are long, for narrow columns.
 pub(crate) fn short_word(status: Status) -> &'static str {
     match status {
-        Status::Planned => "planned",
-        Status::OverLimit => "limit",
-        Status::OverCapacity => "capacity",
+        Status::Planned => "not reached",
+        Status::OverLimit => "over limit",
+        Status::OverCapacity => "over cap.",
         Status::Skipped => "skipped",
-        Status::Interrupted => "cut",
+        Status::Interrupted => "interr.",
         Status::Error => "error",
         Status::Looped => "looped",
         Status::ClientLimited => "client",
-        Status::Contaminated => "foreign",
+        Status::Contaminated => "contam.",
         Status::Queued => "queued",
         Status::Short => "short",
-        Status::Throttled => "throttle",
+        Status::Throttled => "throttled",
         Status::Unstable => "unstable",
         Status::Valid => "valid",
     }
@@ -52,21 +52,37 @@ pub(crate) fn cell_label(cell: &Cell) -> String {
     }
 }
 
-/// Kinds of failure in words.
-pub(crate) fn failure_kind(kind: FailureKind) -> &'static str {
-    match kind {
+/// What kind of failure it was; with the HTTP status only where the status is the failure: `HTTP 500`,
+/// `rejected 429`, `timeout`.
+pub(crate) fn failure(failure: &Failure) -> String {
+    let kind = match failure.kind {
         FailureKind::Connect => "no connection",
         FailureKind::Tls => "TLS set-up failed",
+        FailureKind::HttpStatus if failure.http_status.is_some() => "HTTP",
         FailureKind::HttpStatus => "HTTP error",
-        FailureKind::Rejected => "rejected by the server",
-        FailureKind::ErrorEvent => "error event in the stream",
-        FailureKind::Truncated => "stream ended too early",
-        FailureKind::NoToken => "no token came",
-        FailureKind::Reset => "connection reset",
+        FailureKind::Rejected => "rejected",
+        FailureKind::ErrorEvent => "error event",
+        FailureKind::Truncated => "truncated",
+        FailureKind::NoToken => "no token",
+        FailureKind::Reset => "reset",
         FailureKind::Timeout => "timeout",
         FailureKind::Malformed => "unreadable event",
-        FailureKind::NotAStream => "answer is no event stream",
+        FailureKind::NotAStream => "no event stream",
+    };
+    match failure.http_status.filter(|_| status_is_failure(failure.kind)) {
+        Some(status) => format!("{kind} {status}"),
+        None => kind.to_owned(),
     }
+}
+
+/// True for failures that are told by the HTTP status itself.
+pub(crate) fn status_is_failure(kind: FailureKind) -> bool {
+    matches!(kind, FailureKind::HttpStatus | FailureKind::Rejected)
+}
+
+/// `1 request`, `2,048 requests`.
+pub(crate) fn counted(number: u64, one: &str) -> String {
+    format!("{} {one}{}", crate::number::count(number), if number == 1 { "" } else { "s" })
 }
 
 /// Where token counts come from, in words.
@@ -187,6 +203,13 @@ mod tests {
         assert_eq!(clean("a\u{1b}[31mb\u{202e}c\nd"), "a\\u{1b}[31mb\\u{202e}c d");
         assert_eq!(clean_lines("a\n\tb\r\u{7}"), "a\n\tb\\u{d}\\u{7}");
         assert_eq!(clean("Qwen/Qwen3 – 模型 🙂"), "Qwen/Qwen3 – 模型 🙂");
+    }
+
+    #[test]
+    fn one_is_singular() {
+        assert_eq!(counted(1, "request"), "1 request");
+        assert_eq!(counted(0, "request"), "0 requests");
+        assert_eq!(counted(2048, "KV token"), "2,048 KV tokens");
     }
 
     #[test]

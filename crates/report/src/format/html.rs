@@ -6,14 +6,14 @@ use tokometer_record::Run;
 use crate::view::View;
 use crate::{ReportError, csp};
 
-/// The style sheet, inlined as it is.
+/// The style sheet, inlined.
 const STYLE: &str = include_str!("../../assets/page.css");
 
 #[derive(Template)]
 #[template(path = "run.html")]
 struct Page<'a> {
     view: &'a View,
-    style: &'static str,
+    style: &'a str,
     policy: String,
     record: String,
     version: &'static str,
@@ -21,10 +21,14 @@ struct Page<'a> {
 
 /// The whole page.
 pub(crate) fn render(run: &Run) -> Result<String, ReportError> {
+    let view = View::of(run);
+    // The matrix's width goes by its columns. Style attributes are not allowed by the policy, so the number
+    // stands in the style sheet.
+    let style = format!("{STYLE}\n.matrix {{ --columns: {}; }}\n", view.matrix.columns.len());
     let page = Page {
-        view: &View::of(run),
-        style: STYLE,
-        policy: csp::policy(STYLE),
+        view: &view,
+        style: &style,
+        policy: csp::policy(&style),
         record: embedded(run)?,
         version: env!("CARGO_PKG_VERSION"),
     };

@@ -74,31 +74,28 @@ impl Page {
             })
             .collect();
         let widest = figures.iter().map(|figure| ink::width(figure)).max().unwrap_or(0);
+        let title = answers.headlines.iter().map(|headline| headline.title.len() + 1).max();
+        let title = title.unwrap_or(0).max(9);
         for (headline, figure) in answers.headlines.iter().zip(&figures) {
             let space = " ".repeat(widest - ink::width(figure));
             self.paragraph(
-                &format!("{:<9}{space}{figure}  {}", headline.title, headline.place),
-                9,
+                &format!("{:<title$}{space}{figure}  {}", headline.title, headline.place),
+                title,
                 Style::Plain,
             );
         }
         if !answers.users.is_empty() {
-            let served: Vec<String> = answers
-                .users
-                .iter()
-                .map(|row| {
-                    format!(
-                        "{}{NO_BREAK}{}",
-                        row.context,
-                        row.most.map_or_else(|| "none".to_owned(), |users| users.to_string())
-                    )
-                })
-                .collect();
+            let served: Vec<String> =
+                answers.users.iter().map(|row| format!("{}{NO_BREAK}{}", row.context, row.most)).collect();
             let limits = format!(
                 "at ≥ {} tok/s each and TTFT ≤ {} s (medians)",
                 answers.least_rate, answers.most_ttft_s
             );
-            self.paragraph(&format!("Users    {limits}: {}", served.join(" · ")), 9, Style::Plain);
+            self.paragraph(
+                &format!("{:<title$}{limits}: {}", "Users", served.join(" · ")),
+                title,
+                Style::Plain,
+            );
         }
     }
 
@@ -107,8 +104,8 @@ impl Page {
             return;
         }
         self.blank();
-        let n = if prefill.has_counts { "medians over n requests" } else { "medians, n not in the record" };
-        self.paragraph(&format!("{simulated}PREFILL  {n} · {}", prefill.mode), 0, Style::Bold);
+        let made_of = prefill.made_of.map(|made_of| format!("{made_of} · ")).unwrap_or_default();
+        self.paragraph(&format!("{simulated}PREFILL  {made_of}{}", prefill.mode), 0, Style::Bold);
         let lines = prefill_grid(prefill).lines(self.width, self.colour);
         self.lines(&lines);
     }

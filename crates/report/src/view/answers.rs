@@ -1,6 +1,6 @@
 //! The answer strip: what most readers come for, from valid cells only.
 
-use tokometer_record::{Cell, Phase, Run, Status, context_label};
+use tokometer_record::{Cell, Phase, Run, RunState, Status, context_label};
 
 use super::matrix::{Median, interval, shown_rate};
 use crate::number;
@@ -27,7 +27,7 @@ pub(crate) struct Answers {
 /// One figure.
 #[derive(Debug)]
 pub(crate) struct Headline {
-    /// `Peak`.
+    /// `Peak`, or `Peak so far` where the run did not get to all of its cells.
     pub(crate) title: &'static str,
     /// The figure, tok/s.
     pub(crate) value: String,
@@ -42,8 +42,8 @@ pub(crate) struct Headline {
 pub(crate) struct Users {
     /// `8K`.
     pub(crate) context: String,
-    /// The highest concurrency within the limits; none if no measured one is.
-    pub(crate) most: Option<u32>,
+    /// The highest concurrency within the limits; `none` if no measured one is, a dash if that is not known.
+    pub(crate) most: String,
     /// The next concurrency and what stops it there; none if no higher one is in the record.
     pub(crate) next: Option<(u32, String)>,
 }
@@ -59,7 +59,7 @@ impl Answers {
         let peak = decode()
             .filter(|cell| shown_rate(cell).is_some())
             .reduce(|best, cell| if shown_rate(cell) > shown_rate(best) { cell } else { best })
-            .map(|cell| headline("Peak", cell));
+            .map(|cell| headline(peak_title(run), cell));
         let prefill = run
             .cells
             .iter()
@@ -83,6 +83,11 @@ impl Answers {
             most_ttft_s: number::plain(MOST_TTFT_MS / 1000.0),
         }
     }
+}
+
+fn peak_title(run: &Run) -> &'static str {
+    let open = |cell: &Cell| matches!(cell.status, Status::Planned | Status::Interrupted);
+    if run.state != RunState::Finished && run.cells.iter().any(open) { "Peak so far" } else { "Peak" }
 }
 
 fn headline(title: &'static str, cell: &Cell) -> Headline {
@@ -118,7 +123,18 @@ fn users(context: u64, mut cells: Vec<&Cell>) -> Users {
     cells.sort_by_key(|cell| cell.concurrency);
     let best = cells.iter().rposition(|cell| is_served(cell));
     let next = cells.get(best.map_or(0, |best| best + 1)).map(|cell| (cell.concurrency, why_not(cell)));
-    Users { context: context_label(context), most: best.map(|best| cells[best].concurrency), next }
+    let most = match best {
+        Some(best) => cells[best].concurrency.to_string(),
+        None if is_settled(&cells) => "none".to_owned(),
+        None => number::NONE.to_owned(),
+    };
+    Users { context: context_label(context), most, next }
+}
+
+/// True if cells of which none is served show that no user can be: the first one that has a result at all
+/// says so.
+fn is_settled(cells: &[&Cell]) -> bool {
+    cells.first().is_some_and(|cell| cell.status == Status::Valid || cell.status.not_run_by_plan())
 }
 
 fn is_served(cell: &Cell) -> bool {

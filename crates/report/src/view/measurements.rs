@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use tokometer_record::{Cell, Distribution, Phase, Run, Status, context_label};
 
-use super::reason;
+use super::{notes, reason};
 use crate::number::{self, exact};
 use crate::words::{self, clean};
 
@@ -46,8 +46,10 @@ pub(crate) struct Row {
     pub(crate) context: String,
     /// The label's tokens.
     pub(crate) context_tokens: u64,
-    /// Actual prompt tokens, where told: median, and the range where there is one.
+    /// Actual prompt tokens, where told: the median.
     pub(crate) actual: Option<String>,
+    /// Their smallest and largest, where they differ.
+    pub(crate) actual_range: Option<String>,
     /// Streams.
     pub(crate) concurrency: u32,
     /// The verdict's code: `over_capacity`.
@@ -62,14 +64,14 @@ pub(crate) struct Row {
     pub(crate) values: Vec<Value>,
     /// Why the row has its verdict; empty for valid ones.
     pub(crate) why: String,
-    /// Codes of the flags, with their details.
+    /// Codes of the flags, and `resent`, with their details.
     pub(crate) flags: Vec<(&'static str, String)>,
 }
 
 /// A figure.
 #[derive(Debug)]
 pub(crate) struct Value {
-    /// Rounded for reading, a dash where it is missing, nothing where the phase has no such figure.
+    /// Rounded and grouped for reading, a dash where it is missing, nothing where the phase has no such figure.
     pub(crate) text: String,
     /// Every digit of the record; none where it has no figure.
     pub(crate) exact: Option<String>,
@@ -230,14 +232,11 @@ fn row(cell: &Cell, columns: &[Column], decimals: &[usize]) -> Row {
         phase: words::phase(cell.phase),
         context: context_label(cell.context_nominal),
         context_tokens: cell.context_nominal,
-        actual: cell.context_actual.map(|actual| {
-            let middle = number::plain(actual.p50);
-            if actual.min == actual.max {
-                middle
-            } else {
-                format!("{middle} ({}–{})", number::count(actual.min), number::count(actual.max))
-            }
-        }),
+        actual: cell.context_actual.map(|actual| number::plain(actual.p50)),
+        actual_range: cell
+            .context_actual
+            .filter(|actual| actual.min != actual.max)
+            .map(|actual| format!("{}–{}", number::count(actual.min), number::count(actual.max))),
         concurrency: cell.concurrency,
         status: cell.status.code(),
         word: cell.status.words(),
@@ -249,13 +248,18 @@ fn row(cell: &Cell, columns: &[Column], decimals: &[usize]) -> Row {
             .map(|(column, &decimals)| value(cell, column, decimals))
             .collect(),
         why: reason::full(cell),
-        flags: cell.flags.iter().map(|flag| (flag.code.code(), clean(&flag.detail))).collect(),
+        flags: cell
+            .flags
+            .iter()
+            .map(|flag| (flag.code.code(), clean(&flag.detail)))
+            .chain(notes::resent(cell).map(|detail| (notes::RESENT, detail)))
+            .collect(),
     }
 }
 
 fn value(cell: &Cell, column: &Column, decimals: usize) -> Value {
     match (column.get)(cell).filter(|value| value.is_finite()) {
-        Some(value) => Value { text: format!("{value:.decimals$}"), exact: Some(exact(value)), why: None },
+        Some(value) => Value { text: number::fixed(value, decimals), exact: Some(exact(value)), why: None },
         None if column.phase.is_some_and(|phase| phase != cell.phase) => {
             Value { text: String::new(), exact: None, why: None }
         }
@@ -273,7 +277,7 @@ fn value(cell: &Cell, column: &Column, decimals: usize) -> Value {
 
 /// Reasons of null fields, alike ones together.
 fn missing(cells: &[Cell]) -> Vec<Missing> {
-    let mut counted: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    let mut counted: BTreeMap<(&str, &str), u64> = BTreeMap::new();
     for (field, why) in cells.iter().flat_map(|cell| &cell.unknown) {
         *counted.entry((field, why)).or_default() += 1;
     }
@@ -282,7 +286,7 @@ fn missing(cells: &[Cell]) -> Vec<Missing> {
         .map(|((field, why), rows)| Missing {
             field: clean(field),
             why: clean(why),
-            rows: format!("{rows} {}", if rows == 1 { "row" } else { "rows" }),
+            rows: words::counted(rows, "row"),
         })
         .collect()
 }

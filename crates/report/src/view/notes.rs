@@ -6,7 +6,7 @@ use tokometer_record::{Cell, FlagCode, Run, Status};
 
 use super::reason;
 use crate::definitions::{flag_meaning, status_meaning};
-use crate::words::{cell_label, clean, glyph};
+use crate::words::{cell_label, clean, counted, glyph};
 
 /// Statuses with a footnote, in the order of the verdict (method section 7).
 pub(crate) const STATUS_ORDER: [Status; 13] = [
@@ -42,6 +42,12 @@ const FLAG_ORDER: [FlagCode; 14] = [
     FlagCode::FewSamples,
 ];
 
+/// Code of the remark on requests that were sent again; no flag of the method.
+pub(crate) const RESENT: &str = "resent";
+
+/// What it says.
+const RESENT_MEANING: &str = "The server had closed the kept connection before it answered, so requests were sent again on a new one. Each counts once, from the second sending.";
+
 /// One footnote.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Note {
@@ -57,7 +63,7 @@ pub(crate) struct Note {
     pub(crate) meaning: &'static str,
     /// True if every row with figures has it, so that none is marked.
     pub(crate) everywhere: bool,
-    /// True for flags.
+    /// True for flags, and for what is marked as they are.
     pub(crate) flag: bool,
     /// The rows with their figures; rows with the same text together.
     pub(crate) groups: Vec<Group>,
@@ -118,16 +124,21 @@ impl Notes {
             }
             notes.list.push(flag_note(code, letter, raised, everywhere, &cells));
         }
+        let (letter, raised) = *letters.next().unwrap_or(&("+", "⁺"));
+        notes.list.extend(resent_note(letter, raised, &run.cells));
+        notes.marks.insert(RESENT, (letter.to_owned(), raised));
         notes
     }
 
     /// The marks of a cell's flags; flags that every row has need none.
     pub(crate) fn marks(&self, cell: &Cell) -> Vec<Mark> {
-        let mark = |flag: &tokometer_record::Flag| {
-            let (letter, raised) = self.marks.get(flag.code.code())?;
-            Some(Mark { letter: letter.clone(), raised, code: flag.code.code(), detail: clean(&flag.detail) })
+        let mark = |code: &'static str, detail: String| {
+            let (letter, raised) = self.marks.get(code)?;
+            Some(Mark { letter: letter.clone(), raised, code, detail })
         };
-        let mut marks: Vec<Mark> = cell.flags.iter().filter_map(mark).collect();
+        let flags = cell.flags.iter().filter_map(|flag| mark(flag.code.code(), clean(&flag.detail)));
+        let mut marks: Vec<Mark> =
+            flags.chain(resent(cell).and_then(|detail| mark(RESENT, detail))).collect();
         marks.sort_by(|one, other| one.letter.cmp(&other.letter));
         marks
     }
@@ -138,8 +149,8 @@ impl Notes {
     }
 }
 
-/// Letters for flags, plain and raised; there are as many as flags.
-const LETTERS: [(&str, &str); 14] = [
+/// Letters for flags and for [`RESENT`], plain and raised; there are as many as those.
+const LETTERS: [(&str, &str); 15] = [
     ("a", "ᵃ"),
     ("b", "ᵇ"),
     ("c", "ᶜ"),
@@ -154,6 +165,7 @@ const LETTERS: [(&str, &str); 14] = [
     ("l", "ˡ"),
     ("m", "ᵐ"),
     ("n", "ⁿ"),
+    ("o", "ᵒ"),
 ];
 
 fn status_note(status: Status, cells: &[&Cell]) -> Note {
@@ -190,6 +202,26 @@ fn flag_note(code: FlagCode, letter: &str, raised: &'static str, everywhere: boo
         flag: true,
         groups,
     }
+}
+
+/// `2 requests were sent again`; none where the record has none.
+pub(crate) fn resent(cell: &Cell) -> Option<String> {
+    let number = cell.requests.resent.filter(|number| *number > 0)?;
+    Some(format!("{} {} sent again", counted(number, "request"), if number == 1 { "was" } else { "were" }))
+}
+
+fn resent_note(letter: &str, raised: &'static str, cells: &[Cell]) -> Option<Note> {
+    let groups = grouped(cells.iter().filter_map(|cell| Some((cell_label(cell), resent(cell)?))));
+    (!groups.is_empty()).then(|| Note {
+        mark: letter.to_owned(),
+        raised,
+        anchor: format!("note-{RESENT}"),
+        title: RESENT.to_owned(),
+        meaning: RESENT_MEANING,
+        everywhere: false,
+        flag: true,
+        groups,
+    })
 }
 
 /// Rows with the same text together, in order of first appearance.

@@ -19,6 +19,8 @@ pub(crate) struct Prefill {
     pub(crate) has_tokens: bool,
     /// True if a row tells how many requests its medians are made of.
     pub(crate) has_counts: bool,
+    /// What the figures are made of: `medians over n requests`; none without a figure.
+    pub(crate) made_of: Option<&'static str>,
 }
 
 /// One context.
@@ -92,7 +94,18 @@ impl Prefill {
                 }
             })
             .collect();
+        let figures = || rows.iter().filter(|row| row.rate.is_some() || row.ttft.is_some());
+        let made_of = if figures().next().is_none() {
+            None
+        } else if figures().all(|row| row.n.is_none()) {
+            Some("medians; the record does not tell over how many requests (n)")
+        } else if figures().all(|row| row.n.as_deref() == Some("1")) {
+            Some("one request each")
+        } else {
+            Some("medians over n requests")
+        };
         Prefill {
+            made_of,
             mode: words::code(&run.settings.prefill_mode),
             has_tokens: rows.iter().any(|row| row.tokens.is_some()),
             has_counts: rows.iter().any(|row| row.n.is_some()),

@@ -4,7 +4,7 @@ use tokometer_record::{Cell, Failure, LoopEvidence, Reason, ReasonRule, Status};
 
 use crate::definitions::status_meaning;
 use crate::number::count;
-use crate::words::{clean, failure_kind, shorten};
+use crate::words::{clean, counted, failure, shorten, status_is_failure};
 
 /// Longest foreign excerpt in a reason.
 const EXCERPT: usize = 160;
@@ -39,16 +39,13 @@ pub(crate) fn full(cell: &Cell) -> String {
 /// Up to two short lines for a cell of the matrix.
 pub(crate) fn short(cell: &Cell) -> Vec<String> {
     if let Some(Reason { needed: Some(needed), available: Some(available), .. }) = cell.reason {
-        return vec![format!("needs {}", count(needed)), format!("has {} {}", count(available), unit(cell))];
+        return vec![format!("needs {}", count(needed)), format!("has {}", counted(available, unit(cell)))];
     }
     if let (Status::Looped, Some(evidence)) = (cell.status, cell.loops.first()) {
-        return vec![format!("{} × {} characters", count(evidence.cycles), count(evidence.period))];
+        return vec![format!("{} × {}", count(evidence.cycles), counted(evidence.period, "character"))];
     }
-    if let (Status::Error, Some(failure)) = (cell.status, &cell.error) {
-        return vec![match failure.http_status {
-            Some(status) => format!("HTTP {status}"),
-            None => failure_kind(failure.kind).to_owned(),
-        }];
+    if let (Status::Error, Some(first)) = (cell.status, &cell.error) {
+        return vec![failure(first)];
     }
     match &cell.reason {
         Some(Reason { rule: ReasonRule::Stated, .. }) => vec!["stated, no figures".to_owned()],
@@ -59,41 +56,49 @@ pub(crate) fn short(cell: &Cell) -> Vec<String> {
 
 fn unit(cell: &Cell) -> &'static str {
     match cell.reason.as_ref().map(|reason| reason.rule) {
-        Some(ReasonRule::ConcurrentRequests) => "requests",
-        Some(ReasonRule::KvTokens) => "KV tokens",
-        _ => "tokens",
+        Some(ReasonRule::ConcurrentRequests) => "request",
+        Some(ReasonRule::KvTokens) => "KV token",
+        _ => "token",
     }
 }
 
 /// `needs 4,718,592 tokens of KV cache, 3,145,728 available`.
 fn figures(reason: &Reason) -> Option<String> {
-    let (needed, available) = (count(reason.needed?), count(reason.available?));
+    let (needed, available) = (reason.needed?, count(reason.available?));
     Some(match reason.rule {
-        ReasonRule::ModelLength => format!("needs {needed} tokens, the model takes {available}"),
-        ReasonRule::KvTokens => format!("needs {needed} tokens of KV cache, {available} available"),
-        ReasonRule::ConcurrentRequests => {
-            format!("needs {needed} requests at once, the server takes {available}")
+        ReasonRule::ModelLength => format!("needs {}, the model takes {available}", counted(needed, "token")),
+        ReasonRule::KvTokens => {
+            format!("needs {} of KV cache, {available} available", counted(needed, "token"))
         }
-        ReasonRule::Stated | ReasonRule::Method => format!("needed {needed}, available {available}"),
+        ReasonRule::ConcurrentRequests => {
+            format!("needs {} at once, the server takes {available}", counted(needed, "request"))
+        }
+        ReasonRule::Stated | ReasonRule::Method => {
+            format!("needed {}, available {available}", count(needed))
+        }
     })
 }
 
 fn looped(evidence: &LoopEvidence) -> String {
     format!(
-        "stream {} repeated {} characters of {} {} times ({} in all), from “{}”",
+        "stream {} repeated {} of {} {} ({} in all), from “{}”",
         evidence.stream,
-        count(evidence.period),
+        counted(evidence.period, "character"),
         clean(&evidence.channel),
-        count(evidence.cycles),
+        counted(evidence.cycles, "time"),
         count(evidence.repeated_characters),
         shorten(&clean(&evidence.excerpt), EXCERPT)
     )
 }
 
-fn failed(failure: &Failure) -> String {
-    let kind = failure_kind(failure.kind);
-    let status = failure.http_status.map(|status| format!(" {status}")).unwrap_or_default();
-    let body = failure.body.as_deref().map(str::trim).filter(|body| !body.is_empty());
-    let said = body.map(|body| format!("; the server said “{}”", shorten(&clean(body), 2 * EXCERPT)));
-    format!("{kind}{status}: {}{}", shorten(&clean(&failure.message), 2 * EXCERPT), said.unwrap_or_default())
+/// `timeout: nothing came from the server for 3 s; the answer began with HTTP 200`.
+fn failed(first: &Failure) -> String {
+    let mut parts = vec![format!("{}: {}", failure(first), shorten(&clean(&first.message), 2 * EXCERPT))];
+    if let Some(status) = first.http_status.filter(|_| !status_is_failure(first.kind)) {
+        parts.push(format!("the answer began with HTTP {status}"));
+    }
+    if let Some(body) = first.body.as_deref().map(str::trim).filter(|body| !body.is_empty()) {
+        parts.push(format!("the server said “{}”", shorten(&clean(body), 2 * EXCERPT)));
+    }
+    parts.join("; ")
 }

@@ -1,6 +1,6 @@
 //! The set-up: hardware, engine, model, what was asked, and how the server was started.
 
-use tokometer_record::{Accelerator, Cell, Run, context_label};
+use tokometer_record::{Accelerator, Cell, Phase, Run, context_label};
 
 use crate::number;
 use crate::words::{self, clean, clean_lines};
@@ -100,14 +100,22 @@ impl<'a> Gather<'a> {
 
     /// Adds a fact; unknown ones go together by their reason.
     fn add(&mut self, path: &'static str, label: &'static str, value: Option<String>) -> &mut Gather<'a> {
+        self.add_from(path, label, value, None)
+    }
+
+    /// As [`Gather::add`], with the source where the record has it in a field of its own; else the evidence
+    /// tells it.
+    fn add_from(
+        &mut self,
+        path: &'static str,
+        label: &'static str,
+        value: Option<String>,
+        source: Option<&String>,
+    ) -> &mut Gather<'a> {
         if let Some(value) = value {
             let found = self.run.evidence.iter().find(|evidence| evidence.field == path);
-            self.group.items.push(Item {
-                path,
-                label,
-                value,
-                source: found.map(|found| clean(&found.source)),
-            });
+            let source = source.or(found.map(|found| &found.source)).map(|source| clean(source));
+            self.group.items.push(Item { path, label, value, source });
             return self;
         }
         let why = self.run.unknown.get(path).map(|why| clean(why));
@@ -140,7 +148,7 @@ fn hardware(run: &Run) -> Group {
         .map(|one| Some(one.memory_gb? * f64::from(one.count)))
         .sum::<Option<f64>>();
     let memory = memory.filter(|_| some).map(|all| format!("{} GB", number::plain(all)));
-    gather.add("hardware.memory_gb", "Memory, all", memory);
+    gather.add("hardware.memory_gb", "Total memory", memory);
     gather.text("hardware.os", "Operating system", hardware.os.as_ref());
     gather.finish()
 }
@@ -163,7 +171,7 @@ fn engine(run: &Run) -> Group {
 
 fn model(run: &Run) -> Group {
     let mut gather = Gather::new(run, "Model and capacity");
-    let tokens = |count: u64| format!("{} tokens", number::count(count));
+    let tokens = |count: u64| words::counted(count, "token");
     gather
         .text("model.id", "Name", run.model.id.as_ref())
         .text("model.served_name", "Served as", run.model.served_name.as_ref())
@@ -171,21 +179,18 @@ fn model(run: &Run) -> Group {
         .text("model.quantization", "Precision", run.model.quantization.as_ref())
         .add("model.max_length", "Longest prompt and output", run.model.max_length.map(tokens));
     let capacity = &run.capacity;
-    let from = |source: &Option<String>| {
-        source.as_deref().map(|source| format!(" ({})", clean(source))).unwrap_or_default()
-    };
     gather
-        .add(
+        .add_from(
             "capacity.kv_tokens",
             "KV cache",
-            capacity.kv_tokens.map(|count| format!("{}{}", tokens(count), from(&capacity.kv_source))),
+            capacity.kv_tokens.map(tokens),
+            capacity.kv_source.as_ref(),
         )
-        .add(
+        .add_from(
             "capacity.concurrent_requests",
             "Requests at once",
-            capacity
-                .concurrent_requests
-                .map(|count| format!("{}{}", number::count(count), from(&capacity.concurrent_source))),
+            capacity.concurrent_requests.map(number::count),
+            capacity.concurrent_source.as_ref(),
         );
     gather.finish()
 }
@@ -248,7 +253,11 @@ fn load(run: &Run) -> Group {
         .add(
             "cells.tokens.source",
             "Tokens counted by",
-            distinct(run, |cell| cell.tokens.source.map(words::token_source)),
+            // Prefill requests ask for one token, whose count comes at the end: no rate rests on it.
+            distinct(run, |cell| {
+                let decode = cell.phase == Phase::Decode;
+                cell.tokens.source.filter(|_| decode).map(words::token_source)
+            }),
         )
         .add(
             "cells.stamp_source",
@@ -270,7 +279,7 @@ fn request(run: &Run) -> Group {
         .add(
             "settings.max_output_tokens",
             "Output asked",
-            Some(format!("{} tokens", number::count(settings.max_output_tokens))),
+            Some(words::counted(settings.max_output_tokens, "token")),
         )
         .add("settings.endpoint", "Route", settings.endpoint.map(|route| words::endpoint(route).to_owned()))
         .add(

@@ -39,7 +39,15 @@ fn pages_in_a_browser() {
         is_dark_at_night(&browser);
         fits_every_width(&browser);
         prefill_fits_a_phone(&browser);
+        all_measurements_fit_a_desk(&browser);
         pictures(&browser, name);
+        loads_nothing(&browser, &file);
+    }
+    for columns in 1..=3 {
+        let name = format!("columns-{columns}");
+        let file = open(&browser, &folder, &name, &support::narrow(columns));
+        few_columns_fit(&browser, columns);
+        pictures(&browser, &name);
         loads_nothing(&browser, &file);
     }
     // Foreign text of any kind and length changes none of this.
@@ -112,6 +120,21 @@ fn fits_every_width(browser: &Browser) {
     assert_eq!(sticky, json!([300, true, true]), "the first column stays while the matrix scrolls");
 }
 
+/// No column of the table of all measurements is cut on a desk; on a phone a shadow tells that it goes on.
+fn all_measurements_fit_a_desk(browser: &Browser) {
+    let hidden = || {
+        browser.run(
+            "const box = document.querySelector('#measurements .scroll');
+             return [box.scrollWidth - box.clientWidth, getComputedStyle(box).backgroundAttachment]",
+        )
+    };
+    browser.screen(1400, 900, false);
+    assert_eq!(hidden()[0], 0, "all measurements at 1400 px");
+    browser.screen(360, 800, true);
+    let phone = hidden();
+    assert!(phone[0].as_i64().unwrap() > 0 && phone[1] == "local, scroll, scroll", "{phone}");
+}
+
 /// The prefill row is seen whole, or nearly so.
 fn prefill_fits_a_phone(browser: &Browser) {
     browser.screen(360, 800, true);
@@ -119,6 +142,21 @@ fn prefill_fits_a_phone(browser: &Browser) {
         "const box = document.querySelector('#prefill .scroll'); return box.scrollWidth - box.clientWidth",
     );
     assert!(bars.as_i64().unwrap() <= 60, "the prefill row nearly fits a phone: {bars} px too wide");
+}
+
+/// Up to three columns are seen whole on a phone, and their cells stay cells on a desk.
+fn few_columns_fit(browser: &Browser, columns: usize) {
+    browser.screen(390, 800, true);
+    let found = browser.run(
+        "const box = document.querySelector('#decode .scroll');
+         const cut = [...box.querySelectorAll('td')].filter((td) => td.scrollWidth > td.clientWidth);
+         return [box.scrollWidth - box.clientWidth, cut.map((td) => td.innerText)]",
+    );
+    assert_eq!(found, json!([0, []]), "{columns} columns on a phone");
+    browser.screen(1400, 900, false);
+    let widest = browser
+        .run("return Math.max(...[...document.querySelectorAll('.matrix td')].map((td) => td.offsetWidth))");
+    assert!(widest.as_i64().unwrap() <= 240, "a cell of {columns} columns is {widest} px wide");
 }
 
 fn pictures(browser: &Browser, name: &str) {

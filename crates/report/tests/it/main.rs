@@ -2,9 +2,13 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
+mod answers;
+mod failures;
 mod formats;
 mod hostile;
 mod html;
 mod published;
+mod resent;
+mod setup;
 mod support;
 mod terminal;

@@ -153,7 +153,7 @@ fn compare_rows(measurements: &Value, page: &Html) -> usize {
             assert!(known, "the file has a column {field} that this test does not know");
         }
         for (name, key) in columns {
-            let (exact, shown) = (value(key), text(&row[*key]));
+            let (exact, shown) = (value(key), text(&row[*key]).replace(',', ""));
             match published[*name].as_f64() {
                 Some(number) => {
                     assert_eq!(exact.unwrap().parse::<f64>().unwrap(), number, "{name} of {published}");

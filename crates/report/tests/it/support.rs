@@ -143,6 +143,20 @@ pub(crate) fn everything() -> Run {
     run
 }
 
+/// A run with this many columns.
+#[allow(dead_code, reason = "the browser's test uses it")]
+pub(crate) fn narrow(columns: usize) -> Run {
+    let mut run = everything();
+    let concurrency = &[1, 8, 64][..columns];
+    run.cells.retain(|cell| cell.phase == Phase::Prefill);
+    for context in [8192, 65536] {
+        run.cells.extend(concurrency.iter().map(|&streams| decode(context, streams)));
+    }
+    let last = run.cells.pop().unwrap();
+    run.cells.push(with_status(last, Status::OverCapacity));
+    run
+}
+
 /// A valid decode cell with all figures.
 pub(crate) fn decode(context: u64, concurrency: u32) -> Cell {
     let streams = f64::from(concurrency);

@@ -51,11 +51,31 @@ fn every_status_and_flag_has_its_footnote() {
         "needs 4,718,592 tokens of KV cache, 1,048,576 available",
         "needs 266,240 tokens, the model takes 262,144",
         "stream 2 repeated 812 characters of reasoning 6 times (4,872 in all)",
-        "rejected by the server 503: the server answered 503",
+        "rejected 503: the server answered 503",
         "requests waited in 34 % of 30 samples (limit 10 %)",
     ] {
         assert!(text.contains(figures), "{figures}\n{text}");
     }
+}
+
+#[test]
+fn labels_of_cells_begin_their_footnotes() {
+    let text = terminal(&everything(), 160, false);
+    for status in &STATUSES[..13] {
+        let words = status.words().to_lowercase();
+        let start: String = words.chars().take(5).collect();
+        let mark = glyph(&text, status.words());
+        assert!(text.contains(&format!("{mark} {start}")), "{mark} {start}\n{text}");
+    }
+    for gone in ["foreign", "■ cut", "· planned", "▨ capacity", "⊘ limit"] {
+        assert!(!text.contains(gone), "{gone}");
+    }
+}
+
+/// The symbol of the footnote with this title.
+fn glyph<'a>(text: &'a str, title: &str) -> &'a str {
+    let note = text.lines().find(|line| line.contains(&format!(" {title}. "))).unwrap();
+    note.split(' ').next().unwrap()
 }
 
 #[test]

@@ -1,0 +1,311 @@
+//! Arguments, as the user writes them. Values are checked here; meaning is given in the commands.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Measures how fast an LLM inference server really is.
+#[derive(Debug, Parser)]
+#[command(
+    name = "tokometer",
+    version,
+    about,
+    long_about = "Measures how fast an LLM inference server really is: prefill speed by context length, sustained \
+                  decode for every context × number of requests at once, each with its interval, its evidence, or \
+                  the reason why there is no number.",
+    after_help = "Examples:\n  tokometer demo                          the whole tool on a simulated engine\n  \
+                  tokometer run                           find the server on this machine and measure it\n  \
+                  tokometer run gpu1:8000 --contexts 8k,32k --concurrency 1,8,32\n  \
+                  tokometer report runs/<id> --format html > page.html"
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Measure a live OpenAI-compatible server
+    Run(Box<RunArgs>),
+    /// Measure the embedded simulated engine: nothing else is needed
+    Demo(Box<DemoArgs>),
+    /// Start the simulated engine as a server of its own
+    Sim(SimArgs),
+    /// Show a run: as a terminal table, a page, or its record
+    Report(ReportArgs),
+    /// Turn a published matrix into a record
+    Import(ImportArgs),
+    /// Print the JSON Schema of the record
+    Schema,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    /// Server: `host`, `host:port`, `http(s)://…`, with or without `/v1`; none: look on this machine's usual ports
+    pub(crate) url: Option<String>,
+    #[command(flatten)]
+    pub(crate) target: TargetArgs,
+    #[command(flatten)]
+    pub(crate) matrix: MatrixArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DemoArgs {
+    /// Profile of the simulated engine: a built-in name (`h200-x4`, `rtx-pro-6000-x4`) or a run record
+    #[arg(long, value_name = "NAME|FILE", default_value = "h200-x4")]
+    pub(crate) profile: String,
+    /// Measure the full default matrix instead of the demo's small one
+    #[arg(long)]
+    pub(crate) full: bool,
+    #[command(flatten)]
+    pub(crate) matrix: MatrixArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Server")]
+pub(crate) struct TargetArgs {
+    /// Model to ask for; needed where the server serves several
+    #[arg(long)]
+    pub(crate) model: Option<String>,
+    /// Environment variable that holds the API key (default: OPENAI_API_KEY, if set)
+    #[arg(long, value_name = "VAR", conflicts_with = "api_key_file")]
+    pub(crate) api_key_env: Option<String>,
+    /// File that holds the API key
+    #[arg(long, value_name = "FILE")]
+    pub(crate) api_key_file: Option<PathBuf>,
+    /// Header added to each request; its value is never recorded
+    #[arg(long = "header", value_name = "K: V")]
+    pub(crate) headers: Vec<String>,
+    /// Accept any TLS certificate
+    #[arg(long)]
+    pub(crate) insecure: bool,
+    /// Trust this certificate authority (PEM) beside the system's
+    #[arg(long, value_name = "FILE")]
+    pub(crate) cacert: Option<PathBuf>,
+    /// Measure although the server has other requests
+    #[arg(long)]
+    pub(crate) allow_busy: bool,
+    /// Send no key from the default variable.
+    #[arg(skip)]
+    pub(crate) ignore_environment: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PromptsArg {
+    /// All streams of a context send the same prompt
+    Shared,
+    /// Each stream sends its own
+    Unique,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum EndpointArg {
+    /// /v1/chat/completions
+    Chat,
+    /// /v1/completions
+    Completions,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum AtEndArg {
+    /// Running requests are cut when the window ends
+    Cut,
+    /// Running requests run out
+    Finish,
+}
+
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Matrix")]
+pub(crate) struct MatrixArgs {
+    /// Context lengths, K = 1024 tokens (default: 8k,16k,32k,64k,128k and the largest that fits, as the model allows)
+    #[arg(long, value_name = "LIST", allow_negative_numbers = true, value_parser = parse_contexts)]
+    pub(crate) contexts: Option<List<u64>>,
+    /// Requests at once (default: 1,2,4,8,16,32,64,128)
+    #[arg(long, value_name = "LIST", allow_negative_numbers = true, value_parser = parse_concurrency)]
+    pub(crate) concurrency: Option<List<u32>>,
+    /// Length of each window (default: 30s)
+    #[arg(long, value_name = "TIME", allow_negative_numbers = true, value_parser = parse_duration)]
+    pub(crate) duration: Option<f64>,
+    /// Output tokens asked per request
+    #[arg(long, value_name = "TOKENS", default_value_t = 4096, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) max_output: u64,
+    /// Context lengths of the prefill row (default: the matrix's contexts and the largest that the model takes)
+    #[arg(long, value_name = "LIST", allow_negative_numbers = true, value_parser = parse_contexts)]
+    pub(crate) prefill_contexts: Option<List<u64>>,
+    /// Cold requests per prefill context
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) prefill_repeats: u32,
+    /// One prompt for all streams of a context, or one each
+    #[arg(long, value_enum, default_value = "shared")]
+    pub(crate) prompts: PromptsArg,
+    /// With --prompts unique: do not warm the prompts before the window
+    #[arg(long)]
+    pub(crate) cold: bool,
+    /// Tokens that the server's KV cache holds, where it does not tell or tells it wrong
+    #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) kv_tokens: Option<u64>,
+    /// Let the model end its answers by itself
+    #[arg(long)]
+    pub(crate) respect_eos: bool,
+    /// Sampling temperature to send (default: the server's own)
+    #[arg(long, value_name = "T", allow_negative_numbers = true, value_parser = parse_temperature)]
+    pub(crate) temperature: Option<f64>,
+    /// Top-p to send (default: the server's own)
+    #[arg(long, value_name = "P", allow_negative_numbers = true, value_parser = parse_top_p)]
+    pub(crate) top_p: Option<f64>,
+    /// Seed of the text of prompts; each run opens them with a salt of its own all the same
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Fields merged into each request, recorded
+    #[arg(long, value_name = "JSON", value_parser = parse_object)]
+    pub(crate) request_json: Option<Object>,
+    /// Route
+    #[arg(long, value_enum, default_value = "chat")]
+    pub(crate) endpoint: EndpointArg,
+    /// Time without a byte after which a request counts as failed
+    #[arg(long, value_name = "TIME", default_value = "600s", allow_negative_numbers = true, value_parser = parse_duration)]
+    pub(crate) timeout: f64,
+    /// Text file to build prompts from, instead of the built-in generator
+    #[arg(long, value_name = "FILE")]
+    pub(crate) corpus: Option<PathBuf>,
+    /// What happens to running requests when the window ends
+    #[arg(long, value_enum, default_value = "cut")]
+    pub(crate) at_end: AtEndArg,
+    /// Threads that read streams (default: all cores but one)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) load_threads: Option<u16>,
+}
+
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct OutputArgs {
+    /// Folder for runs
+    #[arg(long, value_name = "DIR", default_value = "runs")]
+    pub(crate) out: PathBuf,
+    /// Title of the run
+    #[arg(long)]
+    pub(crate) title: Option<String>,
+    /// Note kept beside the numbers
+    #[arg(long)]
+    pub(crate) note: Option<String>,
+    /// Show and record the plan; send nothing beyond probes
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Print the record on standard output
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print only the path of the page
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) quiet: bool,
+    /// Do not ask before starting
+    #[arg(long, short = 'y')]
+    pub(crate) yes: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SimArgs {
+    /// Built-in name (`h200-x4`, `rtx-pro-6000-x4`) or a run record
+    #[arg(long, value_name = "NAME|FILE", default_value = "h200-x4")]
+    pub(crate) profile: String,
+    /// Port; 0 takes a free one
+    #[arg(long, default_value_t = 8000)]
+    pub(crate) port: u16,
+    /// Address to listen on
+    #[arg(long, default_value = "127.0.0.1")]
+    pub(crate) host: std::net::IpAddr,
+    /// Require this API key on /v1 (visible in the process list: for tests; else use --api-key-env)
+    #[arg(long, value_name = "KEY", conflicts_with = "api_key_env")]
+    pub(crate) api_key: Option<String>,
+    /// Require the API key in this environment variable on /v1
+    #[arg(long, value_name = "VAR")]
+    pub(crate) api_key_env: Option<String>,
+    /// Tokens that the simulated KV cache holds, instead of the profile's
+    #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) kv_tokens: Option<u64>,
+}
+
+impl SimArgs {
+    pub(crate) fn listen(&self) -> SocketAddr {
+        SocketAddr::new(self.host, self.port)
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FormatArg {
+    /// Table for a terminal
+    Terminal,
+    /// One-file page
+    Html,
+    /// The record
+    Json,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReportArgs {
+    /// Folder of a run, or its run.json
+    pub(crate) run: PathBuf,
+    /// What to print
+    #[arg(long, value_enum, default_value = "terminal")]
+    pub(crate) format: FormatArg,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ImportArgs {
+    /// A published matrix
+    pub(crate) file: PathBuf,
+    /// Folder for runs
+    #[arg(long, value_name = "DIR", default_value = "runs")]
+    pub(crate) out: PathBuf,
+    /// Print only the path of the page
+    #[arg(long)]
+    pub(crate) quiet: bool,
+}
+
+/// A list given as one argument: clap would otherwise take `Vec` as a repeated option.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct List<T>(pub(crate) Vec<T>);
+
+/// A JSON object given as an argument.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Object(pub(crate) serde_json::Map<String, serde_json::Value>);
+
+fn parse_contexts(text: &str) -> Result<List<u64>, String> {
+    tokometer_plan::parse_contexts(text).map(List).map_err(|error| error.to_string())
+}
+
+fn parse_concurrency(text: &str) -> Result<List<u32>, String> {
+    tokometer_plan::parse_concurrency(text).map(List).map_err(|error| error.to_string())
+}
+
+fn parse_duration(text: &str) -> Result<f64, String> {
+    tokometer_plan::parse_duration(text).map_err(|error| error.to_string())
+}
+
+fn parse_temperature(text: &str) -> Result<f64, String> {
+    parse_within(text, 0.0, f64::MAX, "a number from 0 on, such as 0.7")
+}
+
+fn parse_top_p(text: &str) -> Result<f64, String> {
+    parse_within(text, 0.0, 1.0, "a number from 0 to 1, such as 0.95")
+}
+
+fn parse_within(text: &str, least: f64, most: f64, expected: &str) -> Result<f64, String> {
+    match text.trim().parse::<f64>() {
+        // Not a number lies in no range.
+        Ok(number) if number >= least && number <= most => Ok(number),
+        _ => Err(format!("expected {expected}")),
+    }
+}
+
+fn parse_object(text: &str) -> Result<Object, String> {
+    match serde_json::from_str(text) {
+        Ok(serde_json::Value::Object(map)) => Ok(Object(map)),
+        Ok(_) => Err("expected a JSON object such as '{\"top_k\": 20}'".to_owned()),
+        Err(error) => Err(format!("not JSON ({error}); expected an object such as '{{\"top_k\": 20}}'")),
+    }
+}

@@ -1,0 +1,8 @@
+//! One file a command. Each returns the exit code of method section 8.
+
+pub(crate) mod demo;
+pub(crate) mod import;
+pub(crate) mod report;
+pub(crate) mod run;
+pub(crate) mod schema;
+pub(crate) mod sim;

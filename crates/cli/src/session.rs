@@ -1,0 +1,180 @@
+//! One measuring session: from the arguments to a saved run.
+
+mod advice;
+mod ask;
+mod ending;
+pub(crate) mod interrupt;
+mod measure;
+mod prompts;
+mod server;
+mod settings;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use tokio::sync::watch;
+use tokometer_load::{Conductor, Gauges, Live, LoadEngine, Timing};
+use tokometer_plan::Plan;
+use tokometer_plan::text::Corpus;
+use tokometer_record::{RecordError, Run, RunFolder, RunState};
+use tokometer_target::{Busy, ProbeOptions, Target};
+use tokometer_wire::clock::Clock;
+
+use crate::args::{MatrixArgs, OutputArgs, TargetArgs};
+use crate::failure::{self, Hinted};
+use crate::out;
+use crate::progress::Progress;
+use prompts::Prompts;
+
+/// A probed server, what is to be done with it, and where the result goes.
+struct Site {
+    server: server::Server,
+    target: Target,
+    plan: Plan,
+    corpus: Option<Arc<Corpus>>,
+    threads: usize,
+    folder: RunFolder,
+}
+
+/// What a session is to do.
+pub(crate) struct Session {
+    /// Server; none: look for one on this machine.
+    pub(crate) url: Option<String>,
+    pub(crate) target: TargetArgs,
+    pub(crate) matrix: MatrixArgs,
+    pub(crate) output: OutputArgs,
+    /// Ask before starting, on a terminal.
+    pub(crate) may_ask: bool,
+}
+
+impl Session {
+    /// Runs the session on an event loop of its own; the exit code.
+    pub(crate) fn run(self) -> anyhow::Result<u8> {
+        let clock = Clock::start();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let code = runtime.block_on(self.make(clock));
+        // A name look-up or a probe that hangs must not keep the process.
+        runtime.shutdown_timeout(Duration::from_millis(200));
+        code
+    }
+
+    /// Probe, plan, question, measurement.
+    async fn make(self, clock: Clock) -> anyhow::Result<u8> {
+        let (corpus_name, corpus) = prompts::corpus(&self.matrix)?.unzip();
+        let url = match &self.url {
+            Some(url) => url.clone(),
+            None => server::find(&tokometer_target::USUAL_PORTS, self.may_ask, self.output.quiet).await?,
+        };
+        let idle = Duration::from_secs_f64(self.matrix.timeout);
+        let server = server::reach(&url, &self.target, idle, clock)?;
+        let target = self.probe(&server).await?;
+        self.refuse_busy(&target, &server).await?;
+        let plan =
+            tokometer_plan::build(&settings::request(&self.matrix), &settings::limits(&target, &self.matrix))
+                .map_err(|error| Hinted::usage(error.to_string(), "see tokometer run --help"))?;
+        let threads = self.matrix.load_threads.map_or_else(LoadEngine::default_threads, usize::from);
+        let mut run = settings::record(&self, &target, &plan, threads, clock);
+        run.settings.corpus = corpus_name;
+        if !self.output.quiet {
+            out::say(&ask::plan_text(&run, &plan));
+        }
+        let sends = !self.output.dry_run && !plan.steps.is_empty();
+        if sends && self.may_ask && !self.output.yes && out::can_ask() && !ask::confirmed()? {
+            out::say("nothing was measured");
+            return Ok(failure::INTERRUPTED);
+        }
+
+        let interrupt = interrupt::flag(self.output.quiet)?;
+        let folder = self.folder(&run).with_context(|| {
+            Hinted::new("the run could not be saved", "make room, or give another folder with --out")
+        })?;
+        if self.output.dry_run {
+            return self.finish(&run, &folder);
+        }
+        let site = Site { server, target, plan, corpus, threads, folder };
+        let measured = self.measure_at(&site, &mut run, interrupt, clock).await;
+        site.folder.release_reserve();
+        run.elapsed_seconds = Some(clock.now_ns() as f64 / 1e9);
+        match measured.and_then(|()| Ok(site.folder.save_run(&run)?)) {
+            Ok(()) => self.finish(&run, &site.folder),
+            Err(error) => Ok(self.end_early(&mut run, &site.folder, &error)),
+        }
+    }
+
+    /// The run's folder, with the plan in it. A run that cannot be saved is not made.
+    fn folder(&self, run: &Run) -> Result<RunFolder, RecordError> {
+        let folder = RunFolder::create(&self.output.out, &run.id)?;
+        let hold = || if self.output.dry_run { Ok(()) } else { folder.hold_reserve() };
+        if let Err(error) = folder.save_run(run).and_then(|()| hold()) {
+            // It holds nothing; and if it can't be removed, that is not the error to tell.
+            std::fs::remove_dir_all(&folder.path).ok();
+            return Err(error);
+        }
+        Ok(folder)
+    }
+
+    async fn probe(&self, server: &server::Server) -> anyhow::Result<Target> {
+        let options = ProbeOptions { model: self.target.model.clone() };
+        let probed = tokometer_target::probe(&server.control, &options).await;
+        Ok(probed.map_err(|error| advice::on(&error, server.connector.headers()))?)
+    }
+
+    async fn refuse_busy(&self, target: &Target, server: &server::Server) -> anyhow::Result<()> {
+        if self.target.allow_busy {
+            return Ok(());
+        }
+        match target.busy(&server.control).await {
+            Some(Busy { running, waiting }) if running + waiting > 0.0 => Err(Hinted::new(
+                format!("the server has other requests: {running} running, {waiting} waiting"),
+                "wait until it is idle, or measure all the same with --allow-busy",
+            )
+            .into()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Builds the prompts and runs the plan. `run` holds what was measured whatever happens.
+    async fn measure_at(
+        &self,
+        site: &Site,
+        run: &mut Run,
+        mut interrupt: watch::Receiver<bool>,
+        clock: Clock,
+    ) -> anyhow::Result<()> {
+        if site.plan.steps.is_empty() {
+            run.remarks.push("nothing of this plan fits the server: no request was sent".to_owned());
+            run.state = RunState::Finished;
+            return Ok(());
+        }
+        let largest = site.plan.concurrency.iter().copied().max().unwrap_or(1);
+        LoadEngine::reserve_descriptors(largest)?;
+        let live = Arc::new(Live::default());
+        let progress = Progress::new(self.output.quiet, Arc::clone(&live));
+        let connector = &site.server.connector;
+        let building = Prompts::build(&self.matrix, site, run, &progress);
+        let prompts = tokio::select! {
+            prompts = building => prompts.map_err(|error| advice::on(&error, connector.headers()))?,
+            _ = interrupt.wait_for(|wanted| *wanted) => {
+                run.state = RunState::Interrupted;
+                return Ok(());
+            }
+        };
+        let gauges = |names| Gauges::new(Arc::clone(&site.server.control), Target::METRICS_PATH, names);
+        let conductor = Conductor {
+            run: run.id.clone(),
+            engine: LoadEngine::start(site.threads, connector, clock)?,
+            clock,
+            gauges: site.target.metrics.map(gauges),
+            expect: settings::expect(&self.matrix, &site.target),
+            timing: Timing::default(),
+            allow_busy: self.target.allow_busy,
+            interrupt,
+            live,
+        };
+        let retuned = self.target.allow_busy;
+        measure::Measuring { conductor: &conductor, prompts: &prompts, site, progress: &progress, retuned }
+            .all(run)
+            .await
+    }
+}

@@ -1,0 +1,219 @@
+//! The plan, step by step: measure, save, judge, show.
+
+use std::time::Duration;
+
+use anyhow::Context;
+use tokometer_analysis::Context as Judging;
+use tokometer_load::{CellSpec, Conductor, PrefillSpec};
+use tokometer_plan::{SpeedGuess, Step};
+use tokometer_record::{
+    AtEnd, Cell, CellTrace, Failure, Phase, Prompts as PromptsKind, Run, RunState, Status,
+};
+
+use super::Site;
+use super::prompts::{PREFILL_OUTPUT, Prompts};
+use crate::failure::Hinted;
+use crate::progress::{self, Progress};
+
+/// Between two cells.
+const PAUSE: Duration = Duration::from_secs(2);
+/// Decode before the first measurement.
+const WARM_UP: Duration = Duration::from_secs(3);
+/// Output of the request that calibrates a server which counts only whole responses.
+const CALIBRATION_OUTPUT: u64 = 256;
+
+/// Everything that measuring needs.
+pub(super) struct Measuring<'a> {
+    pub(super) conductor: &'a Conductor,
+    pub(super) prompts: &'a Prompts,
+    pub(super) site: &'a Site,
+    pub(super) progress: &'a Progress,
+    /// Defaults of the method that the user changed.
+    pub(super) retuned: bool,
+}
+
+impl Measuring<'_> {
+    /// Runs every step. `run` holds what was measured whatever happens; an error is one of this machine (a
+    /// full disk) or of a server that went away.
+    pub(super) async fn all(&self, run: &mut Run) -> anyhow::Result<()> {
+        self.warm_up().await?;
+        let mut guess = SpeedGuess::default();
+        let of = self.site.plan.steps.len();
+        for (done, step) in self.site.plan.steps.iter().enumerate() {
+            if self.interrupted() {
+                break;
+            }
+            let left = self.site.plan.remaining_seconds(done, &guess);
+            let trace = self.progress.during(&label(step), done, of, left, self.step(step)).await;
+            let cell = self.keep(run, step, &trace)?;
+            learn(&mut guess, &cell);
+            self.progress.finished(&cell, done + 1, of);
+            if cell.status == Status::Error {
+                self.still_there(run).await?;
+            }
+            if done + 1 < of && matches!(step, Step::Cell { .. }) {
+                self.conductor.pause(PAUSE).await;
+            }
+        }
+        let cut_short = |cell: &Cell| matches!(cell.status, Status::Planned | Status::Interrupted);
+        run.state = if run.cells.iter().any(cut_short) { RunState::Interrupted } else { RunState::Finished };
+        Ok(())
+    }
+
+    fn interrupted(&self) -> bool {
+        *self.conductor.interrupt.borrow()
+    }
+
+    /// A short request, one prefill, some decode: thrown away. What fails here would fail everywhere.
+    async fn warm_up(&self) -> anyhow::Result<()> {
+        let Some(plan) = self.site.plan.warm_up() else { return Ok(()) };
+        let work = async {
+            let short = self.prompts.short_request(64);
+            let prefill = self.prompts.cold(plan.prefill_tokens, PREFILL_OUTPUT);
+            for request in [short, prefill] {
+                let trace = self.conductor.run_single(&request).await;
+                if let Some(failure) = first_failure(&trace) {
+                    return Some(failure);
+                }
+            }
+            let request = self.prompts.cold(plan.decode_context?, self.site.plan.request.max_output_tokens);
+            self.conductor.warm_up(&request, WARM_UP).await
+        };
+        let left = self.site.plan.estimate_seconds(&SpeedGuess::default());
+        let failure = self.progress.during("warm-up", 0, self.site.plan.steps.len(), left, work).await;
+        match failure {
+            Some(failure) if !self.interrupted() => Err(Hinted::new(
+                format!("the warm-up failed: {}", failure.message),
+                "the server answered probes but not a request of this run; its log may say why",
+            )
+            .into()),
+            _ => Ok(()),
+        }
+    }
+
+    async fn step(&self, step: &Step) -> CellTrace {
+        match *step {
+            Step::Prefill { context, prompt_tokens } => {
+                let repeats = self.site.plan.request.prefill_repeats;
+                let spec = PrefillSpec {
+                    context_nominal: context,
+                    max_output_tokens: PREFILL_OUTPUT,
+                    requests: (0..repeats)
+                        .map(|_| self.prompts.cold(prompt_tokens, PREFILL_OUTPUT))
+                        .collect(),
+                };
+                self.conductor.run_prefill(&spec).await
+            }
+            Step::Cell { context, concurrency } => {
+                self.conductor.run_cell(&self.cell(context, concurrency)).await
+            }
+        }
+    }
+
+    fn cell(&self, context: u64, concurrency: u32) -> CellSpec {
+        let asked = &self.site.plan.request;
+        let prompts = match asked.prompts {
+            PromptsKind::Shared => vec![self.prompts.shared(context)],
+            PromptsKind::Unique => self.prompts.unique(context, concurrency, asked.cold),
+        };
+        let with =
+            |output| prompts.iter().map(|prompt| self.prompts.request(prompt, output)).collect::<Vec<_>>();
+        CellSpec {
+            context_nominal: context,
+            concurrency,
+            max_output_tokens: asked.max_output_tokens,
+            duration: Duration::from_secs_f64(asked.duration_seconds),
+            requests: with(asked.max_output_tokens),
+            scouts: if asked.cold { Vec::new() } else { with(PREFILL_OUTPUT) },
+            calibration: Some(self.prompts.request(&prompts[0], CALIBRATION_OUTPUT)),
+            at_end: if asked.at_end == AtEnd::Finish { AtEnd::Finish } else { AtEnd::Cut },
+        }
+    }
+
+    /// Saves the trace, judges the cell, saves the record: in this order, so that the record never names a
+    /// file that is not there.
+    fn keep(&self, run: &mut Run, step: &Step, trace: &CellTrace) -> anyhow::Result<Cell> {
+        let expected = match step {
+            Step::Prefill { prompt_tokens, .. } => *prompt_tokens,
+            Step::Cell { context, .. } => *context,
+        };
+        let mut cell = tokometer_analysis::summarise(
+            trace,
+            &Judging {
+                simulated: run.simulated,
+                retuned: self.retuned,
+                expected_prompt_tokens: Some(expected),
+                ..Judging::new(&run.settings)
+            },
+        );
+        let saved = self.site.folder.save_trace(trace);
+        match &saved {
+            Ok(file) => cell.trace = Some(file.clone()),
+            Err(error) => {
+                cell.unknown.insert("trace".to_owned(), error.to_string());
+            }
+        }
+        let same = |other: &&mut Cell| {
+            (other.phase, other.context_nominal, other.concurrency)
+                == (cell.phase, cell.context_nominal, cell.concurrency)
+        };
+        if let Some(row) = run.cells.iter_mut().find(same) {
+            *row = cell.clone();
+        }
+        // A process that is killed later leaves the time until here.
+        run.elapsed_seconds = Some(self.conductor.clock.now_ns() as f64 / 1e9);
+        let unsaved = || {
+            let name = progress::name(cell.phase, cell.context_nominal, cell.concurrency);
+            let hint = "make room, or give another folder with --out, and run again; finished cells are kept";
+            Hinted::new(format!("{name} was measured, but could not be saved"), hint)
+        };
+        self.site.folder.save_run(run).with_context(unsaved)?;
+        saved.with_context(unsaved)?;
+        Ok(cell)
+    }
+
+    /// After an error: ends the run if nothing answers any more, instead of failing cell by cell.
+    async fn still_there(&self, run: &mut Run) -> anyhow::Result<()> {
+        for _ in 0..3 {
+            if self.site.server.control.get("/v1/models", Duration::from_secs(5)).await.is_ok() {
+                return Ok(());
+            }
+            if !self.conductor.pause(Duration::from_secs(2)).await {
+                return Ok(());
+            }
+        }
+        run.remarks.push("the server stopped answering during the run".to_owned());
+        Err(Hinted::new(
+            "the server stopped answering; the run ends here",
+            "start it again and look at its log: it may have run out of memory",
+        )
+        .into())
+    }
+}
+
+fn first_failure(trace: &CellTrace) -> Option<Failure> {
+    trace.requests.iter().find_map(|row| row.failure.clone()).or_else(|| trace.meta.failure.clone())
+}
+
+fn label(step: &Step) -> String {
+    match *step {
+        Step::Prefill { context, .. } => progress::name(Phase::Prefill, context, 1),
+        Step::Cell { context, concurrency } => progress::name(Phase::Decode, context, concurrency),
+    }
+}
+
+/// Better figures for the time that is left.
+fn learn(guess: &mut SpeedGuess, cell: &Cell) {
+    match cell.phase {
+        Phase::Prefill => {
+            if let Some(rate) = cell.prefill_rate {
+                guess.prefill_rate = rate;
+            }
+        }
+        Phase::Decode => {
+            if let Some(rate) = cell.per_request_rate.as_ref().and_then(|rate| rate.p50) {
+                guess.per_request_rate = rate;
+            }
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! Plans: which rows there are, which are not run, and that a plan alone sends nothing.
+
+use std::collections::BTreeSet;
+
+use tokometer_record::{Phase, Run, RunState, Status, import, published};
+
+use crate::scripted::Scripted;
+use crate::support::call;
+
+/// The decode cells of a status.
+fn cells(run: &Run, status: Status) -> BTreeSet<(u64, u32)> {
+    let decode = run.cells.iter().filter(|cell| cell.phase == Phase::Decode && cell.status == status);
+    decode.map(|cell| (cell.context_nominal, cell.concurrency)).collect()
+}
+
+#[test]
+fn the_demo_leaves_out_what_the_published_pages_leave_out() {
+    for (profile, matrix) in
+        [("h200-x4", published::H200_X4), ("rtx-pro-6000-x4", published::RTX_PRO_6000_X4)]
+    {
+        let out = tempfile::tempdir().unwrap();
+        let folder = out.path().to_string_lossy();
+        let ended = call(["demo", "--dry-run", "--json", "--profile", profile, "--out", &folder]);
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        let planned: Run = serde_json::from_value(ended.json()).unwrap();
+        let measured = import::published(matrix, profile).unwrap();
+        assert_eq!(planned.state, RunState::DryRun);
+        let decode = planned.cells.iter().filter(|cell| cell.phase == Phase::Decode);
+        assert_eq!(decode.count(), 48, "{profile}");
+        let over = cells(&planned, Status::OverCapacity);
+        assert!(!over.is_empty());
+        assert_eq!(over, cells(&measured, Status::OverCapacity), "{profile}");
+        assert_eq!(cells(&planned, Status::Planned).len(), 48 - over.len());
+        for cell in planned.cells.iter().filter(|cell| cell.status == Status::OverCapacity) {
+            let reason = cell.reason.as_ref().unwrap();
+            assert!(reason.needed > reason.available, "{reason:?}");
+        }
+        for line in ["not run:", "38 cells", "about"].iter().filter(|_| profile == "h200-x4") {
+            assert!(ended.stderr.contains(line), "{line:?}: {ended:?}");
+        }
+    }
+}
+
+#[test]
+fn a_dry_run_sends_no_request_that_generates() {
+    let server = Scripted::models(r#"{"data":[{"id":"m","max_model_len":40000}]}"#);
+    let out = tempfile::tempdir().unwrap();
+    let folder = out.path().to_string_lossy();
+    let ended = call([
+        "run",
+        &server.url(),
+        "--dry-run",
+        "--json",
+        "--contexts",
+        "8k,64k",
+        "--concurrency",
+        "1,2",
+        "--out",
+        &folder,
+    ]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let run: Run = serde_json::from_value(ended.json()).unwrap();
+    assert_eq!(cells(&run, Status::Planned), BTreeSet::from([(8192, 1), (8192, 2)]));
+    assert_eq!(cells(&run, Status::OverLimit), BTreeSet::from([(65_536, 1), (65_536, 2)]));
+    let asked = server.asked();
+    assert!(asked.iter().any(|request| request.line == "GET /v1/models"));
+    assert!(!asked.iter().any(|request| request.line.ends_with("completions")), "{asked:?}");
+}
+
+#[test]
+fn the_only_request_that_a_probe_may_send_has_one_token() {
+    // vLLM tells its parallelism in the fingerprint of an answer only.
+    let server = Scripted::models(r#"{"data":[{"id":"m","owned_by":"vllm","max_model_len":40000}]}"#);
+    let out = tempfile::tempdir().unwrap();
+    let args = ["run", &server.url(), "--dry-run", "--quiet", "--out", &out.path().to_string_lossy()];
+    assert_eq!(call(args).code, Some(0));
+    let asked = server.asked();
+    let mut generating = asked.iter().filter(|request| request.line.ends_with("completions"));
+    let body: serde_json::Value = serde_json::from_str(&generating.next().unwrap().body).unwrap();
+    assert_eq!(body["max_tokens"], 1);
+    assert!(generating.next().is_none(), "{asked:?}");
+}

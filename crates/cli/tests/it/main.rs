@@ -1,0 +1,16 @@
+//! Tests of the binary and of the workspace.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod arguments;
+mod capacity;
+#[cfg(unix)]
+mod endings;
+mod foreign;
+mod house;
+mod measured;
+mod output;
+mod scripted;
+mod secrets;
+mod servers;
+mod support;
