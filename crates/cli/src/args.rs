@@ -302,9 +302,30 @@ fn parse_within(text: &str, least: f64, most: f64, expected: &str) -> Result<f64
     }
 }
 
+/// Fields of a request that decide what is measured, and what sets them.
+const OWNED_FIELDS: [(&str, &str); 12] = [
+    ("model", "use --model"),
+    ("messages", "prompts are built by --contexts, --prompts and --corpus"),
+    ("prompt", "prompts are built by --contexts, --prompts and --corpus"),
+    ("max_tokens", "use --max-output"),
+    ("max_completion_tokens", "use --max-output"),
+    ("min_tokens", "use --max-output, or --respect-eos"),
+    ("ignore_eos", "use --respect-eos"),
+    ("stream", "responses are always streamed"),
+    ("stream_options", "usage is asked for as the engine gives it"),
+    ("n", "use --concurrency"),
+    ("temperature", "use --temperature"),
+    ("top_p", "use --top-p"),
+];
+
 fn parse_object(text: &str) -> Result<Object, String> {
     match serde_json::from_str(text) {
-        Ok(serde_json::Value::Object(map)) => Ok(Object(map)),
+        Ok(serde_json::Value::Object(map)) => {
+            match OWNED_FIELDS.iter().find(|(field, _)| map.contains_key(*field)) {
+                Some((field, instead)) => Err(format!("{field:?} is set by the method: {instead}")),
+                None => Ok(Object(map)),
+            }
+        }
         Ok(_) => Err("expected a JSON object such as '{\"top_k\": 20}'".to_owned()),
         Err(error) => Err(format!("not JSON ({error}); expected an object such as '{{\"top_k\": 20}}'")),
     }

@@ -93,7 +93,7 @@ impl Session {
             return self.finish(&run, &folder);
         }
         let site = Site { server, target, plan, corpus, threads, folder };
-        let measured = self.measure_at(&site, &mut run, interrupt, clock).await;
+        let measured = Box::pin(self.measure_at(&site, &mut run, interrupt, clock)).await;
         site.folder.release_reserve();
         run.elapsed_seconds = Some(clock.now_ns() as f64 / 1e9);
         match measured.and_then(|()| Ok(site.folder.save_run(&run)?)) {
@@ -173,8 +173,16 @@ impl Session {
             live,
         };
         let retuned = self.target.allow_busy;
-        measure::Measuring { conductor: &conductor, prompts: &prompts, site, progress: &progress, retuned }
-            .all(run)
-            .await
+        let prefill_output = std::cell::Cell::new(prompts::PREFILL_OUTPUT);
+        measure::Measuring {
+            conductor: &conductor,
+            prompts: &prompts,
+            site,
+            progress: &progress,
+            retuned,
+            prefill_output,
+        }
+        .all(run)
+        .await
     }
 }

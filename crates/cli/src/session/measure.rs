@@ -7,7 +7,8 @@ use tokometer_analysis::Context as Judging;
 use tokometer_load::{CellSpec, Conductor, PrefillSpec};
 use tokometer_plan::{SpeedGuess, Step};
 use tokometer_record::{
-    AtEnd, Cell, CellTrace, Failure, Phase, Prompts as PromptsKind, Run, RunState, Status,
+    AtEnd, Cell, CellTrace, Failure, FailureKind, Outcome, Phase, Prompts as PromptsKind, Run, RunState,
+    Status,
 };
 
 use super::Site;
@@ -22,6 +23,9 @@ const WARM_UP: Duration = Duration::from_secs(3);
 /// Output of the request that calibrates a server which counts only whole responses.
 const CALIBRATION_OUTPUT: u64 = 256;
 
+/// Output of requests that only read their prompt, where one token shows nothing.
+const HIDDEN_OUTPUT: u64 = 8;
+
 /// Everything that measuring needs.
 pub(super) struct Measuring<'a> {
     pub(super) conductor: &'a Conductor,
@@ -30,6 +34,8 @@ pub(super) struct Measuring<'a> {
     pub(super) progress: &'a Progress,
     /// Defaults of the method that the user changed.
     pub(super) retuned: bool,
+    /// Output of requests that only read their prompt: 1, or 8 once one token has shown nothing.
+    pub(super) prefill_output: std::cell::Cell<u64>,
 }
 
 impl Measuring<'_> {
@@ -45,6 +51,7 @@ impl Measuring<'_> {
             }
             let left = self.site.plan.remaining_seconds(done, &guess);
             let trace = self.progress.during(&label(step), done, of, left, self.step(step)).await;
+            self.note_hidden(run);
             let cell = self.keep(run, step, &trace)?;
             learn(&mut guess, &cell);
             self.progress.finished(&cell, done + 1, of);
@@ -64,6 +71,16 @@ impl Measuring<'_> {
         *self.conductor.interrupt.borrow()
     }
 
+    fn note_hidden(&self, run: &mut Run) {
+        let remark = format!(
+            "one output token showed nothing (held back by a parser, or part of a character): prefill samples ask \
+             for {HIDDEN_OUTPUT} from then on, and their TTFT is that of the first one that shows"
+        );
+        if self.prefill_output.get() == HIDDEN_OUTPUT && !run.remarks.contains(&remark) {
+            run.remarks.push(remark);
+        }
+    }
+
     /// A short request, one prefill, some decode: thrown away. What fails here would fail everywhere.
     async fn warm_up(&self) -> anyhow::Result<()> {
         let Some(plan) = self.site.plan.warm_up() else { return Ok(()) };
@@ -72,6 +89,10 @@ impl Measuring<'_> {
             let prefill = self.prompts.cold(plan.prefill_tokens, PREFILL_OUTPUT);
             for request in [short, prefill] {
                 let trace = self.conductor.run_single(&request).await;
+                if hides_first_token(&trace) {
+                    self.prefill_output.set(HIDDEN_OUTPUT);
+                    continue;
+                }
                 if let Some(failure) = first_failure(&trace) {
                     return Some(failure);
                 }
@@ -94,20 +115,27 @@ impl Measuring<'_> {
     async fn step(&self, step: &Step) -> CellTrace {
         match *step {
             Step::Prefill { context, prompt_tokens } => {
-                let repeats = self.site.plan.request.prefill_repeats;
-                let spec = PrefillSpec {
-                    context_nominal: context,
-                    max_output_tokens: PREFILL_OUTPUT,
-                    requests: (0..repeats)
-                        .map(|_| self.prompts.cold(prompt_tokens, PREFILL_OUTPUT))
-                        .collect(),
-                };
-                self.conductor.run_prefill(&spec).await
+                let trace = self.prefill(context, prompt_tokens, self.prefill_output.get()).await;
+                if self.prefill_output.get() < HIDDEN_OUTPUT && hides_first_token(&trace) {
+                    self.prefill_output.set(HIDDEN_OUTPUT);
+                    return self.prefill(context, prompt_tokens, HIDDEN_OUTPUT).await;
+                }
+                trace
             }
             Step::Cell { context, concurrency } => {
                 self.conductor.run_cell(&self.cell(context, concurrency)).await
             }
         }
+    }
+
+    async fn prefill(&self, context: u64, prompt_tokens: u64, output: u64) -> CellTrace {
+        let repeats = self.site.plan.request.prefill_repeats;
+        let spec = PrefillSpec {
+            context_nominal: context,
+            max_output_tokens: output,
+            requests: (0..repeats).map(|_| self.prompts.cold(prompt_tokens, output)).collect(),
+        };
+        self.conductor.run_prefill(&spec).await
     }
 
     fn cell(&self, context: u64, concurrency: u32) -> CellSpec {
@@ -124,7 +152,7 @@ impl Measuring<'_> {
             max_output_tokens: asked.max_output_tokens,
             duration: Duration::from_secs_f64(asked.duration_seconds),
             requests: with(asked.max_output_tokens),
-            scouts: if asked.cold { Vec::new() } else { with(PREFILL_OUTPUT) },
+            scouts: if asked.cold { Vec::new() } else { with(self.prefill_output.get()) },
             calibration: Some(self.prompts.request(&prompts[0], CALIBRATION_OUTPUT)),
             at_end: if asked.at_end == AtEnd::Finish { AtEnd::Finish } else { AtEnd::Cut },
         }
@@ -189,6 +217,14 @@ impl Measuring<'_> {
         )
         .into())
     }
+}
+
+/// True if a request ended well and yet showed nothing: a parser held its token back, or it was part of a
+/// character.
+fn hides_first_token(trace: &CellTrace) -> bool {
+    let shown = |request: u32| trace.events.iter().any(|event| event.request == request && event.payload);
+    let bare = |failure: &Option<Failure>| failure.as_ref().is_none_or(|it| it.kind == FailureKind::NoToken);
+    trace.requests.iter().any(|row| bare(&row.failure) && row.outcome != Outcome::Cut && !shown(row.request))
 }
 
 fn first_failure(trace: &CellTrace) -> Option<Failure> {

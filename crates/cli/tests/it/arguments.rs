@@ -25,6 +25,8 @@ fn bad_values_say_what_is_expected() {
         ("--timeout", "1e300", "up to a day"),
         ("--request-json", "[1]", "expected a JSON object"),
         ("--request-json", "{x", "expected an object"),
+        ("--request-json", r#"{"top_k": 2, "max_tokens": 50}"#, "use --max-output"),
+        ("--request-json", r#"{"messages": []}"#, "--corpus"),
         ("--temperature", "nan", "from 0 on"),
         ("--temperature", "-1", "from 0 on"),
         ("--top-p", "1.5", "from 0 to 1"),
