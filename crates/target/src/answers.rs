@@ -37,6 +37,11 @@ impl Answers {
         self.success(request)?.json().ok().filter(Value::is_object)
     }
 
+    /// The JSON of a 2xx, of any kind.
+    pub(crate) fn json(&self, request: &str) -> Option<Value> {
+        self.success(request)?.json().ok()
+    }
+
     /// The text of a 2xx, for expositions: never a web page, never JSON.
     pub(crate) fn text(&self, request: &str) -> Option<String> {
         let text = self.success(request)?.text().into_owned();

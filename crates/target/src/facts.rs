@@ -150,6 +150,18 @@ impl Facts {
         }
     }
 
+    /// Keeps a fact that has no field of its own in the record: `engine.front_end`, `model.dtype`.
+    pub(crate) fn beside(&mut self, path: &str, value: &str, source: &str) {
+        if value.is_empty() || self.evidence.iter().any(|fact| fact.field == path) {
+            return;
+        }
+        self.evidence.push(Evidence {
+            field: path.to_owned(),
+            value: value.to_owned(),
+            source: source.to_owned(),
+        });
+    }
+
     /// Keeps what a source says beside the facts that were made of it.
     pub(crate) fn prove(&mut self, field: Field, value: &str, source: &str) {
         self.evidence.push(Evidence {

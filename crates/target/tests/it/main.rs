@@ -5,6 +5,7 @@
 mod discover;
 mod engines;
 mod errors;
+mod recorded;
 mod request;
 mod sizer;
 mod support;
