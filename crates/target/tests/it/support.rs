@@ -43,6 +43,11 @@ impl Reply {
         Reply { status, ..Reply::json_text(body) }
     }
 
+    /// A stream of events, as bytes.
+    pub(crate) fn stream(body: &str) -> Reply {
+        Reply { headers: vec![header("content-type", "text/event-stream")], ..Reply::text(body) }
+    }
+
     /// An answer out of a file: status line, headers, an empty line, body.
     pub(crate) fn parse(text: &str) -> Reply {
         let (head, body) = text.split_once("\n\n").unwrap();
