@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use serde::Serialize;
 use tokometer_record::{Capacity, Engine, Evidence, Model};
 
 /// A KV cache in blocks, as the engine tells it, all ranks.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct KvBlocks {
     /// Blocks, all ranks.
     pub blocks: u64,

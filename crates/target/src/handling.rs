@@ -2,6 +2,8 @@
 //!
 //! These are data: a probe executes none of them.
 
+use std::fmt;
+
 use serde::Serialize;
 use tokometer_record::Endpoint;
 
@@ -89,6 +91,35 @@ impl Handling {
     /// Of an engine that stops when the connection closes.
     pub(crate) const DISCONNECT: Handling =
         Handling { abort: Abort::Disconnect { remark: None }, ..Handling::PLAIN };
+}
+
+impl fmt::Display for Drain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Drain::Gauges { path } => write!(f, "gauges of running and waiting requests at {path}"),
+            Drain::Slots { path } => write!(f, "slots at {path}"),
+            Drain::Unseen => f.write_str("waiting, for it shows no gauges"),
+        }
+    }
+}
+
+impl fmt::Display for Abort {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Abort::Disconnect { remark: None } => f.write_str("closing the connection"),
+            Abort::Disconnect { remark: Some(remark) } => write!(f, "closing the connection ({remark})"),
+            Abort::Request { path, id_field } => write!(f, "POST {path} with the request's {id_field}"),
+        }
+    }
+}
+
+impl fmt::Display for CacheReset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CacheReset::Post { path, remark } => write!(f, "POST {path} ({remark})"),
+            CacheReset::No { remark } => write!(f, "not over HTTP: {remark}"),
+        }
+    }
 }
 
 impl Target {

@@ -11,6 +11,7 @@
 
 mod answers;
 mod conformance;
+mod description;
 mod discover;
 mod engine;
 mod error;

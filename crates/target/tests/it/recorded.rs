@@ -306,3 +306,28 @@ async fn a_plain_server_keeps_its_fingerprint() {
     assert_eq!((target.engine.name.as_deref(), target.proxy.as_deref()), (None, None));
     assert_eq!(value(&target, "engine.system_fingerprint"), Some("fp_44709d6fcb"));
 }
+
+#[tokio::test]
+async fn a_description_holds_all_of_it_and_no_secret() {
+    let (_, target) = target("sglang").await;
+    let told = target.description();
+    assert_eq!(told["engine"]["name"], "sglang");
+    assert_eq!(told["capacity"]["kv_tokens"], 129_000);
+    assert_eq!(told["use"]["request_fields"]["stream_options"]["continuous_usage_stats"], true);
+    assert_eq!(told["use"]["metrics"]["running"][0], "sglang:num_running_reqs");
+    assert_eq!(told["use"]["tokenize"]["request"], "POST /tokenize {prompt}");
+    assert_eq!(told["use"]["drain"]["how"], "gauges");
+    assert_eq!(
+        told["use"]["abort"],
+        serde_json::json!({"how": "request", "path": "/abort_request", "id_field": "rid"})
+    );
+    assert_eq!(told["use"]["cache_reset"]["path"], "/flush_cache");
+    assert_eq!(told["use"]["cache_salt"]["completions"], "cache_salt");
+    assert!(
+        told["evidence"].as_array().unwrap().iter().all(|fact| !fact["source"].as_str().unwrap().is_empty())
+    );
+    assert!(!told.to_string().contains("never-store"));
+
+    let (_, target) = self::target("vllm-python").await;
+    assert!(target.description()["kv_blocks"]["blocks"].as_u64() == Some(2800));
+}
