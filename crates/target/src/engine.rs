@@ -26,7 +26,7 @@ use serde_json::Value;
 use tokometer_wire::Dialect;
 use tokometer_wire::metrics::MetricNames;
 
-use crate::answers::{Answers, METRICS, MODELS};
+use crate::answers::{Answers, METRICS, MODELS, SHORT_CHAT};
 use crate::facts::Facts;
 use crate::handling::Handling;
 use crate::models::ModelEntry;
@@ -93,9 +93,6 @@ pub(crate) enum Probe {
     /// A chat request of one token, for its `system_fingerprint`, or to have the model loaded.
     ShortChat,
 }
-
-/// The chat request of one token, as it is named among the answers.
-pub(crate) const SHORT_CHAT: &str = "POST /v1/chat/completions (1 token)";
 
 /// The props of one model, as they are named among the answers.
 pub(crate) const PROPS_OF_MODEL: &str = "GET /props?model=";

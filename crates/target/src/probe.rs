@@ -6,8 +6,8 @@ use serde_json::json;
 use tokometer_record::Evidence;
 use tokometer_wire::Control;
 
-use crate::answers::{Answers, MODELS};
-use crate::engine::{self, Confidence, Engine, Probe, SHORT_CHAT, Sign};
+use crate::answers::{Answers, MODELS, SHORT_CHAT};
+use crate::engine::{self, Confidence, Engine, Probe, Sign};
 use crate::error::TargetError;
 use crate::facts::{Facts, Field};
 use crate::models::{self, ModelEntry};

@@ -1,7 +1,7 @@
 //! Gateways and proxies. They hide the engine: what stands behind one is unknown unless it shows itself.
 
-use super::{Confidence, Engine, Manner, Probe, Sign};
-use crate::answers::{Answers, MODELS};
+use super::{Confidence, Engine, Manner, Probe, Sign, metrics_prefix};
+use crate::answers::{Answers, METRICS, MODELS};
 use crate::facts::{Facts, Field};
 use crate::models::ModelEntry;
 
@@ -18,7 +18,7 @@ impl Engine for Gateway {
     }
 
     fn probes(&self) -> &'static [Probe] {
-        &[Probe::Further("/health/readiness")]
+        &[Probe::Get("/health/readiness")]
     }
 
     fn recognise(&self, model: &ModelEntry, answers: &Answers) -> Option<Sign> {
@@ -70,9 +70,10 @@ fn speaks_for_engines(model: &ModelEntry, answers: &Answers) -> Option<(String, 
         let version = told.get("litellm_version")?.as_str()?.to_owned();
         Some((format!("LiteLLM {version}"), "GET /health/readiness"))
     };
+    let metrics = || metrics_prefix(answers, "litellm_").map(|_| ("LiteLLM".to_owned(), METRICS));
     let open_router = || {
         let listed = model.raw.get("top_provider").is_some() && model.raw.get("pricing").is_some();
         listed.then(|| ("OpenRouter".to_owned(), MODELS))
     };
-    litellm().or_else(litellm_call).or_else(readiness).or_else(open_router)
+    litellm().or_else(readiness).or_else(litellm_call).or_else(metrics).or_else(open_router)
 }

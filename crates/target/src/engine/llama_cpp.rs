@@ -110,6 +110,7 @@ impl Engine for LlamaCpp {
             "total_slots × n_ctx of GET /props: overstates a cache that all slots share (--kv-unified)",
         );
         facts.prefix_caching(true, "each request asks for it (cache_prompt)");
+        read_defaults(&props, facts);
         facts.missing(Field::EngineParallelism, "llama.cpp tells it only in its launch command");
         read_meta(model, facts);
     }
@@ -130,6 +131,27 @@ impl Engine for LlamaCpp {
             },
             ..Manner::PLAIN
         }
+    }
+}
+
+/// What a request gets that asks for nothing else.
+fn read_defaults(props: &Value, facts: &mut Facts) {
+    let Some(params) = props.pointer("/default_generation_settings/params") else { return };
+    let source = "default_generation_settings.params of GET /props";
+    for (name, path) in [
+        ("temperature", "sampling.temperature"),
+        ("top_p", "sampling.top_p"),
+        ("top_k", "sampling.top_k"),
+        ("min_p", "sampling.min_p"),
+    ] {
+        if let Some(value) = params.get(name).and_then(Value::as_f64) {
+            // They are written as doubles and meant as floats.
+            facts.beside(path, &(value as f32).to_string(), source);
+        }
+    }
+    if let Some(kinds) = params.get("speculative.types").and_then(Value::as_str) {
+        let speculative = if kinds == "none" { "off" } else { kinds };
+        facts.text(Field::EngineSpeculative, speculative, &format!("speculative.types in {source}"));
     }
 }
 

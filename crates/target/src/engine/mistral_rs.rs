@@ -3,8 +3,8 @@
 use serde_json::Value;
 use tokometer_wire::metrics::{self, MetricNames};
 
-use super::{Confidence, Engine, LengthField, Manner, Probe, SHORT_CHAT, Sign, metrics_prefix};
-use crate::answers::{Answers, METRICS};
+use super::{Confidence, Engine, LengthField, Manner, Probe, Sign, metrics_prefix};
+use crate::answers::{Answers, METRICS, SHORT_CHAT};
 use crate::facts::{Facts, Field};
 use crate::handling::Handling;
 use crate::models::ModelEntry;

@@ -1,7 +1,7 @@
 //! mlx-lm's server. It names itself only in its answers: `<mlx-lm>-<mlx>-<platform>-<accelerator>`.
 
-use super::{Confidence, Engine, Manner, Probe, SHORT_CHAT, Sign};
-use crate::answers::Answers;
+use super::{Confidence, Engine, Manner, Probe, Sign};
+use crate::answers::{Answers, SHORT_CHAT};
 use crate::facts::{Facts, Field};
 use crate::handling::Handling;
 use crate::models::ModelEntry;

@@ -6,7 +6,7 @@
 use serde_json::Value;
 
 use super::{Confidence, Engine, Manner, Probe, SHOW, Sign, number, text};
-use crate::answers::Answers;
+use crate::answers::{Answers, SHORT_CHAT};
 use crate::facts::{Facts, Field};
 use crate::handling::Handling;
 use crate::models::ModelEntry;
@@ -42,7 +42,7 @@ impl Engine for Ollama {
         };
         let fingerprint = || {
             let told = super::fingerprint(answers).filter(|told| told == "fp_ollama")?;
-            Some(Sign::new(Confidence::Likely, told, super::SHORT_CHAT))
+            Some(Sign::new(Confidence::Likely, told, SHORT_CHAT))
         };
         greeting().or_else(fingerprint)
     }

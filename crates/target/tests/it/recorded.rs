@@ -1,10 +1,17 @@
 //! Each engine by the answers in its folder: it is named, and every fact that it tells is taken.
 
+use std::fs;
+
 use tokometer_record::Endpoint;
 use tokometer_target::{Abort, Busy, CacheReset, Drain, Target, TokenizeRoute};
 use tokometer_wire::{Control, Dialect};
 
-use crate::support::{Server, source};
+use crate::support::{Reply, Server, recorded, source};
+
+/// A server with changed answers.
+async fn changed(replies: Vec<(String, Reply)>) -> Server {
+    Server::of(&replies.iter().map(|(request, reply)| (&**request, reply.clone())).collect::<Vec<_>>()).await
+}
 
 async fn target(folder: &str) -> (Server, Target) {
     let server = Server::recorded(folder).await;
@@ -71,6 +78,22 @@ async fn vllm_with_old_names() {
 }
 
 #[tokio::test]
+async fn an_engine_is_found_at_the_end_of_very_long_metrics() {
+    let mut replies = recorded("vllm-python");
+    for (request, reply) in &mut replies {
+        reply.body = reply.body.replace(r#""owned_by": "vllm""#, r#""owned_by": "me""#);
+        if request == "GET /metrics" {
+            let line = "python_gc_objects_collected_total{generation=\"0\"} 9841.0\n";
+            reply.body = line.repeat(50_000) + &reply.body;
+        }
+    }
+    replies.retain(|(request, _)| request != "GET /server_info");
+    let target = changed(replies).await.probe().await.unwrap();
+    assert_eq!(target.engine.name.as_deref(), Some("vllm"));
+    assert_eq!(target.capacity.kv_tokens, Some(2 * 1_048_576));
+}
+
+#[tokio::test]
 async fn sglang_is_not_taken_for_ollama_and_its_keys_are_not_kept() {
     let (server, target) = target("sglang").await;
     assert_eq!(engine(&target), (Some("sglang"), Some("0.5.23")));
@@ -90,12 +113,11 @@ async fn sglang_is_not_taken_for_ollama_and_its_keys_are_not_kept() {
 
 #[tokio::test]
 async fn sglang_behind_another_owner_is_still_not_ollama() {
-    let mut replies = crate::support::recorded("sglang");
+    let mut replies = recorded("sglang");
     for (_, reply) in &mut replies {
         reply.body = reply.body.replace(r#""owned_by": "sglang""#, r#""owned_by": "library""#);
     }
-    let replies: Vec<_> = replies.iter().map(|(request, reply)| (&**request, reply.clone())).collect();
-    let target = Server::of(&replies).await.probe().await.unwrap();
+    let target = changed(replies).await.probe().await.unwrap();
     assert_eq!(target.engine.name.as_deref(), Some("sglang"));
 }
 
@@ -115,6 +137,19 @@ async fn llama_cpp() {
         all.iter().flat_map(|names| names.iter()).all(|name| !name.ends_with("_seconds")),
         "reset by reading"
     );
+}
+
+#[tokio::test]
+async fn llama_cpp_as_it_answered() {
+    let (server, target) = target("llama-cpp-recorded").await;
+    assert_eq!(engine(&target), (Some("llama.cpp"), Some("b0-unknown")));
+    assert_eq!(target.model.quantization.as_deref(), Some("all F32"));
+    assert_eq!(target.model.id.as_deref(), Some("tiny.gguf"));
+    assert_eq!((target.model.max_length, target.capacity.concurrent_requests), (Some(4096), Some(4)));
+    assert_eq!(target.engine.speculative.as_deref(), Some("off"));
+    assert_eq!(value(&target, "sampling.temperature"), Some("0.8"));
+    assert_eq!(target.tokenize, Some(TokenizeRoute::Content));
+    assert_eq!(busy(&server, &target).await, Some(Busy { running: 0.0, waiting: 0.0 }));
 }
 
 #[tokio::test]
@@ -215,14 +250,13 @@ async fn mistral_rs() {
 #[tokio::test]
 async fn tabby_api_is_not_taken_for_llama_cpp() {
     for renamed in [false, true] {
-        let mut replies = crate::support::recorded("tabbyapi");
+        let mut replies = recorded("tabbyapi");
         if renamed {
             for (_, reply) in &mut replies {
                 reply.body = reply.body.replace(r#""owned_by": "tabbyAPI""#, r#""owned_by": "me""#);
             }
         }
-        let replies: Vec<_> = replies.iter().map(|(request, reply)| (&**request, reply.clone())).collect();
-        let target = Server::of(&replies).await.probe().await.unwrap();
+        let target = changed(replies).await.probe().await.unwrap();
         assert_eq!(target.engine.name.as_deref(), Some("tabbyapi"));
         assert!(target.unknown.contains_key("engine.version"), "0.1 is the format's");
         assert_eq!(target.model.max_length, Some(32_768));
@@ -296,8 +330,28 @@ async fn gateways_are_named_and_what_is_behind_them_is_not_guessed() {
             );
         }
     }
+    // LiteLLM's headers are not on every answer.
+    let mut replies = recorded("litellm");
+    for (_, reply) in &mut replies {
+        reply.headers.retain(|(name, _)| !name.starts_with("x-litellm"));
+    }
+    assert_eq!(changed(replies).await.probe().await.unwrap().proxy.as_deref(), Some("LiteLLM 1.110.2"));
+
     let (_, target) = target("openrouter").await;
     assert_eq!(target.model.max_length, Some(40_960), "the provider's, not the model's");
+}
+
+#[tokio::test]
+async fn a_simulated_engine_that_passes_for_another_is_that_one_and_simulated() {
+    for (folder, name) in [("sglang", "sglang"), ("ollama", "ollama"), ("tgi", "tgi"), ("vllm-rust", "vllm")]
+    {
+        let mut replies = recorded(folder);
+        for (_, reply) in &mut replies {
+            *reply = reply.clone().with("x-tokometer-simulated", "h200-x4");
+        }
+        let target = changed(replies).await.probe().await.unwrap();
+        assert_eq!((target.engine.name.as_deref(), target.simulated), (Some(name), true));
+    }
 }
 
 #[tokio::test]
@@ -330,4 +384,41 @@ async fn a_description_holds_all_of_it_and_no_secret() {
 
     let (_, target) = self::target("vllm-python").await;
     assert!(target.description()["kv_blocks"]["blocks"].as_u64() == Some(2800));
+}
+
+#[tokio::test]
+async fn every_engine_gives_a_source_or_a_reason_for_every_fact() {
+    let folders = fs::read_dir(format!("{}/tests/it/answers", env!("CARGO_MANIFEST_DIR"))).unwrap();
+    let mut seen = 0;
+    for folder in folders.map(|entry| entry.unwrap().file_name().into_string().unwrap()) {
+        if folder == "README.md" {
+            continue;
+        }
+        seen += 1;
+        let server = Server::recorded(&folder).await;
+        let target = match folder.as_str() {
+            "transformers" => server.probe_model("m").await.unwrap(),
+            _ => server.probe().await.unwrap(),
+        };
+        let told = target.description();
+        for group in ["engine", "model"] {
+            for (name, value) in told[group].as_object().unwrap() {
+                let field = format!("{group}.{name}");
+                assert_eq!(value.is_null(), target.unknown.contains_key(&field), "{folder}: {field}");
+                assert_eq!(value.is_null(), target.evidence_of(&field).is_none(), "{folder}: {field}");
+            }
+        }
+        for field in ["kv_tokens", "concurrent_requests"] {
+            let path = format!("capacity.{field}");
+            assert_eq!(
+                told["capacity"][field].is_null(),
+                target.unknown.contains_key(&path),
+                "{folder}: {path}"
+            );
+        }
+        let health: Vec<_> =
+            server.requests().into_iter().filter(|request| request.contains("health")).collect();
+        assert!(health.iter().all(|request| request == "GET /health/readiness"), "{folder}: {health:?}");
+    }
+    assert_eq!(seen, 24);
 }
