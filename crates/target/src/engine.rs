@@ -4,12 +4,14 @@
 
 mod dynamo;
 mod gateway;
+mod lite_llm;
 mod llama_cpp;
 mod lm_studio;
 mod lmdeploy;
 mod mistral_rs;
 mod mlx_lm;
 mod ollama;
+mod open_router;
 mod openai;
 mod sglang;
 mod sim;
@@ -34,7 +36,7 @@ use crate::tokenize::TokenizeRoute;
 
 /// All engines, in the order in which their signs are looked at and their probes made; the last recognises
 /// everything.
-pub(crate) const ALL: [&dyn Engine; 16] = [
+pub(crate) const ALL: [&dyn Engine; 17] = [
     &sim::Sim,
     &sglang::Sglang,
     &vllm::Vllm,
@@ -49,7 +51,8 @@ pub(crate) const ALL: [&dyn Engine; 16] = [
     &ollama::Ollama,
     &transformers::Transformers,
     &mlx_lm::MlxLm,
-    &gateway::Gateway,
+    &open_router::OpenRouter,
+    &lite_llm::LiteLlm,
     &openai::OpenAi,
 ];
 

@@ -8,7 +8,7 @@ use tokometer_wire::{
 };
 
 use super::events::Stream;
-use super::framing::{self, excerpt};
+use super::framing::{self, shortened};
 use super::{
     CachedTokens, Conformance, ConformanceOptions, Finding, Quirk, Reading, RouteConformance, UnknownFields,
     quirks,
@@ -18,6 +18,8 @@ use crate::target::Target;
 
 /// A field that no server knows.
 const UNKNOWN_FIELD: &str = "tokometer_unknown_field";
+/// Longest excerpt of a refusal.
+const REFUSAL: usize = 240;
 /// The words of the prompts: as many different tokens as it takes, and nothing to trip a filter.
 const WORDS: [&str; 12] = [
     "river", "seven", "lantern", "copper", "meadow", "engine", "window", "salt", "paper", "north", "violin",
@@ -215,7 +217,7 @@ fn cached(reading: &Reading) -> Finding<CachedTokens> {
 /// Status and first words of an answer that is none.
 fn refusal(answer: &Answer) -> String {
     let body = answer.text().split_whitespace().collect::<Vec<_>>().join(" ");
-    let body = excerpt(&body);
+    let body = shortened(&body, REFUSAL);
     if body.is_empty() {
         format!("HTTP {}", answer.status)
     } else {

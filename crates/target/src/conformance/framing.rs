@@ -105,7 +105,12 @@ fn is_object(line: &str) -> bool {
 
 /// The first characters of a line.
 pub(super) fn excerpt(line: &str) -> String {
-    match line.char_indices().nth(EXCERPT) {
+    shortened(line, EXCERPT)
+}
+
+/// At most `limit` characters of a line.
+pub(super) fn shortened(line: &str, limit: usize) -> String {
+    match line.char_indices().nth(limit) {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line.to_owned(),
     }
