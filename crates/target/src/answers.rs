@@ -7,6 +7,8 @@ use tokometer_wire::{Answer, Failure};
 
 /// The route that lists the models.
 pub(crate) const MODELS: &str = "GET /v1/models";
+/// The chat request of one token.
+pub(crate) const SHORT_CHAT: &str = "POST /v1/chat/completions (1 token)";
 /// The route of gauges and counters.
 pub(crate) const METRICS: &str = "GET /metrics";
 
@@ -37,6 +39,11 @@ impl Answers {
         self.success(request)?.json().ok().filter(Value::is_object)
     }
 
+    /// The JSON of a 2xx, of any kind.
+    pub(crate) fn json(&self, request: &str) -> Option<Value> {
+        self.success(request)?.json().ok()
+    }
+
     /// The text of a 2xx, for expositions: never a web page, never JSON.
     pub(crate) fn text(&self, request: &str) -> Option<String> {
         let text = self.success(request)?.text().into_owned();
@@ -44,9 +51,11 @@ impl Answers {
         (!matches!(first, '<' | '{' | '[')).then_some(text)
     }
 
-    /// A header of the list of models.
+    /// A header of the list of models, or of the first answer to a chat request.
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
-        self.by_request.get(MODELS)?.as_ref().ok()?.header(name)
+        [MODELS, SHORT_CHAT]
+            .iter()
+            .find_map(|request| self.by_request.get(*request)?.as_ref().ok()?.header(name))
     }
 
     /// Why a request gave nothing: `GET /metrics answered HTTP 404`.

@@ -51,6 +51,7 @@ async fn look(port: u16) -> Option<Found> {
     let control = Control::new(connector);
     let answer = control.get("/v1/models", ANSWER_TIMEOUT).await.ok()?;
     let what = match models::read(&control, &answer) {
+        Ok(served) if served.is_empty() => "a server without a model".to_owned(),
         Ok(served) => {
             let names: Vec<_> = served.iter().map(|model| model.id.as_str()).collect();
             let first = served.first()?;
@@ -63,7 +64,6 @@ async fn look(port: u16) -> Option<Found> {
             format!("{engine} with {}", names.join(", "))
         }
         Err(TargetError::KeyMissing { .. }) => "a server that asks for an API key".to_owned(),
-        Err(TargetError::NoModel { .. }) => "a server without a model".to_owned(),
         Err(_) => return None,
     };
     Some(Found { url: url.display(), what })

@@ -74,7 +74,7 @@ pub enum TargetError {
         what: String,
     },
     /// An empty list of models.
-    #[error("{url} serves no model: load one, then start again")]
+    #[error("{url} serves no model: load one, or name with --model the one that it shall load")]
     NoModel {
         /// The target.
         url: String,

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use serde::Serialize;
 use tokometer_record::{Capacity, Engine, Evidence, Model};
 
 /// A KV cache in blocks, as the engine tells it, all ranks.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct KvBlocks {
     /// Blocks, all ranks.
     pub blocks: u64,
@@ -148,6 +149,18 @@ impl Facts {
             self.engine.prefix_caching = Some(on);
             self.prove(Field::EnginePrefixCaching, &on.to_string(), source);
         }
+    }
+
+    /// Keeps a fact that has no field of its own in the record: `engine.front_end`, `model.dtype`.
+    pub(crate) fn beside(&mut self, path: &str, value: &str, source: &str) {
+        if value.is_empty() || self.evidence.iter().any(|fact| fact.field == path) {
+            return;
+        }
+        self.evidence.push(Evidence {
+            field: path.to_owned(),
+            value: value.to_owned(),
+            source: source.to_owned(),
+        });
     }
 
     /// Keeps what a source says beside the facts that were made of it.

@@ -16,8 +16,8 @@ pub(crate) struct ModelEntry {
     /// Full name or path, where the engine tells it apart from the served name.
     pub(crate) root: Option<String>,
     pub(crate) max_model_len: Option<u64>,
-    /// llama.cpp's own figures.
-    pub(crate) meta: Value,
+    /// The whole entry, for what single engines add to it.
+    pub(crate) raw: Value,
 }
 
 /// Reads the answer to `/v1/models`, or says what is wrong with it.
@@ -38,7 +38,6 @@ pub(crate) fn read(control: &Control, answer: &Answer) -> Result<Vec<ModelEntry>
     }
     let what = match answer.json() {
         Ok(json) => match entries(&json) {
-            Some(models) if models.is_empty() => return Err(TargetError::NoModel { url }),
             Some(models) => return Ok(models),
             None => "other JSON".to_owned(),
         },
@@ -66,21 +65,31 @@ fn entries(json: &Value) -> Option<Vec<ModelEntry>> {
             owned_by: text(entry, "owned_by"),
             root: text(entry, "root"),
             max_model_len: entry.get("max_model_len").and_then(Value::as_u64),
-            meta: entry.get("meta").cloned().unwrap_or_default(),
+            raw: entry.clone(),
         })
     });
     Some(models.collect())
 }
 
 /// The model to measure: the one that was asked for, by served or full name, else the only one.
-pub(crate) fn choose(models: &[ModelEntry], asked: Option<&str>) -> Result<ModelEntry, TargetError> {
+///
+/// A server that lists none may still load what it is asked for.
+pub(crate) fn choose(
+    url: &str,
+    models: &[ModelEntry],
+    asked: Option<&str>,
+) -> Result<ModelEntry, TargetError> {
     let ids = || models.iter().map(|model| model.id.clone());
     let Some(asked) = asked else {
         return match models {
             [only] => Ok(only.clone()),
+            [] => Err(TargetError::NoModel { url: url.to_owned() }),
             _ => Err(TargetError::SeveralModels { served: ids().collect() }),
         };
     };
+    if models.is_empty() {
+        return Ok(ModelEntry { id: asked.to_owned(), ..ModelEntry::default() });
+    }
     models
         .iter()
         .find(|model| model.id == asked)

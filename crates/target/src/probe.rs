@@ -6,7 +6,7 @@ use serde_json::json;
 use tokometer_record::Evidence;
 use tokometer_wire::Control;
 
-use crate::answers::{Answers, METRICS, MODELS};
+use crate::answers::{Answers, MODELS, SHORT_CHAT};
 use crate::engine::{self, Confidence, Engine, Probe, Sign};
 use crate::error::TargetError;
 use crate::facts::{Facts, Field};
@@ -39,14 +39,25 @@ pub async fn probe(control: &Control, options: &ProbeOptions) -> Result<Target, 
     let served = models::read(control, &answer)?;
     let mut answers = Answers::default();
     answers.insert(MODELS, Ok(answer));
-    let model = models::choose(&served, options.model.as_deref())?;
+    let url = control.connector().target().display();
+    let model = models::choose(&url, &served, options.model.as_deref())?;
 
     let (engine, sign) = recognise(control, &model, &mut answers).await;
     let mut facts = Facts::default();
     if let Some(name) = engine.name() {
         facts.text(Field::EngineName, name, &format!("{} of {}", sign.value, sign.source));
     }
+    let proxy = engine::in_front(&model, &answers);
+    if let (None, Some((proxy, _))) = (engine.name(), &proxy) {
+        let reason = format!("{proxy} answers in front, and what stands behind it is not told");
+        facts.missing(Field::EngineName, reason);
+    }
     engine.read(&model, &answers, &mut facts);
+    if let Some(fingerprint) =
+        answers.object(SHORT_CHAT).as_ref().and_then(|chat| chat.get("system_fingerprint")?.as_str())
+    {
+        facts.beside("engine.system_fingerprint", fingerprint, SHORT_CHAT);
+    }
     facts.text(Field::ModelServedName, &model.id, "id of GET /v1/models");
     facts.text(Field::ModelId, &model.id, "id of GET /v1/models");
     facts.missing(Field::Hardware, "not told over HTTP");
@@ -54,18 +65,18 @@ pub async fn probe(control: &Control, options: &ProbeOptions) -> Result<Target, 
     facts.finish();
 
     let manner = engine.manner();
-    let proxy = proxy(&answers);
-    if let Some(proxy) = &proxy {
+    if let Some((name, source)) = &proxy {
         facts.evidence.push(Evidence {
             field: "target.proxy".to_owned(),
-            value: proxy.clone(),
-            source: format!("headers of {MODELS}"),
+            value: name.clone(),
+            source: (*source).to_owned(),
         });
     }
+    let metrics_request = format!("GET {}", manner.metrics_path);
     Ok(Target {
-        url: control.connector().target().display(),
+        url,
         headers: control.connector().headers().names().map(str::to_owned).collect(),
-        proxy,
+        proxy: proxy.map(|(name, _)| name),
         models: served.into_iter().map(|model| model.id).collect(),
         simulated: engine::is_simulated(&model, &answers),
         engine: facts.engine,
@@ -75,8 +86,13 @@ pub async fn probe(control: &Control, options: &ProbeOptions) -> Result<Target, 
         evidence: facts.evidence,
         unknown: facts.unknown,
         dialect: manner.dialect,
-        metrics: manner.metrics.filter(|_| answers.text(METRICS).is_some()),
-        tokenize: manner.tokenize.iter().copied().find(|route| answers.succeeded(route.name())),
+        metrics: manner.metrics.filter(|_| answers.text(&metrics_request).is_some()),
+        metrics_path: manner.metrics_path,
+        tokenize: manner
+            .tokenize
+            .iter()
+            .copied()
+            .find(|route| answers.json(route.name()).is_some_and(|answer| route.count(&answer).is_some())),
         manner,
         served_name: model.id,
     })
@@ -95,10 +111,18 @@ async fn recognise(
         // The first of equals.
         signs.reduce(|best, other| if other.1.confidence > best.1.confidence { other } else { best })
     };
-    let named = surest(answers).filter(|(_, sign)| sign.confidence == Confidence::Certain);
+    let certain =
+        |answers: &Answers| surest(answers).filter(|(_, sign)| sign.confidence == Confidence::Certain);
+    let mut named = certain(answers);
     if named.is_none() {
-        let free = engine::ALL.iter().flat_map(|engine| engine.probes()).filter(|probe| !probe.generates());
-        ask(control, model, free, answers).await;
+        let identifying =
+            engine::ALL.iter().flat_map(|engine| engine.probes()).filter(|probe| probe.identifies());
+        ask(control, model, identifying, answers).await;
+        named = surest(answers).filter(|(_, sign)| sign.confidence > Confidence::None);
+    }
+    if named.is_none() {
+        // Some servers name themselves only in their answers to requests.
+        ask(control, model, [Probe::ShortChat].iter(), answers).await;
     }
     let Some((engine, sign)) = named.or_else(|| surest(answers)) else {
         unreachable!("the last engine recognises every server")
@@ -116,12 +140,19 @@ async fn ask(
 ) {
     for probe in probes {
         let name = probe.name();
-        let needless = probe.needless_after().is_some_and(|better| answers.succeeded(&better));
-        if needless || answers.asked(&name) {
+        if answers.asked(&name) || probe.is_needless(answers) {
             continue;
         }
         let answer = match probe {
-            Probe::Get(path) | Probe::Older { path, .. } => control.get(path, PROBE_TIMEOUT).await,
+            Probe::Get(path)
+            | Probe::Older { path, .. }
+            | Probe::Further(path)
+            | Probe::FurtherElse { path, .. } => control.get(path, PROBE_TIMEOUT).await,
+            Probe::PropsOfModel => {
+                let path = format!("/props?model={}", in_query(&model.id));
+                control.get(&path, PROBE_TIMEOUT).await
+            }
+            Probe::Show => control.post_json("/api/show", &json!({"model": model.id}), PROBE_TIMEOUT).await,
             Probe::Tokenize(route) | Probe::TokenizeElse { route, .. } => {
                 control.post_json(route.path(), &route.body(&model.id, "one two three"), PROBE_TIMEOUT).await
             }
@@ -130,6 +161,7 @@ async fn ask(
                     "model": model.id,
                     "messages": [{"role": "user", "content": "Say yes."}],
                     "max_tokens": 1,
+                    "stream": false,
                 });
                 control.post_json("/v1/chat/completions", &body, SHORT_CHAT_TIMEOUT).await
             }
@@ -138,12 +170,11 @@ async fn ask(
     }
 }
 
-/// What stands between us and the engine, as far as it shows itself.
-fn proxy(answers: &Answers) -> Option<String> {
-    if let Some(version) = answers.header("x-litellm-version") {
-        return Some(format!("LiteLLM {version}"));
-    }
-    let known = ["nginx", "cloudflare", "envoy", "caddy", "openresty", "traefik"];
-    let is_proxy = |server: &&str| known.iter().any(|name| server.to_lowercase().starts_with(name));
-    answers.header("server").filter(is_proxy).or_else(|| answers.header("via")).map(str::to_owned)
+/// Text as it may stand in a query.
+fn in_query(text: &str) -> String {
+    let unreserved = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    let encode = |byte: u8| {
+        if unreserved(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }
+    };
+    text.bytes().map(encode).collect()
 }

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use serde_json::{Map, Value, json};
 use tokometer_record::Endpoint;
 
-use crate::engine::TokenizeRoute;
+use crate::engine::{LengthField, UsageOption};
 use crate::target::Target;
 
 /// One request to be built.
@@ -50,7 +50,7 @@ impl Target {
         body.extend(request_json.cloned().unwrap_or_default());
         body.insert("max_tokens".to_owned(), json!(1));
         body.insert("stream".to_owned(), json!(false));
-        for unfit in ["stream_options", "min_tokens"] {
+        for unfit in ["stream_options", "min_tokens", "min_new_tokens"] {
             body.remove(unfit);
         }
         Value::Object(body)
@@ -74,16 +74,19 @@ impl Target {
         };
         set("max_tokens", json!(spec.max_output_tokens));
         set("stream", json!(true));
-        if manner.continuous_usage {
-            set("stream_options", json!({"include_usage": true, "continuous_usage_stats": true}));
-        } else {
-            set("stream_options", json!({"include_usage": true}));
+        match manner.usage {
+            UsageOption::None => {}
+            UsageOption::Final => set("stream_options", json!({"include_usage": true})),
+            UsageOption::Continuous => {
+                set("stream_options", json!({"include_usage": true, "continuous_usage_stats": true}));
+            }
         }
-        if manner.ignore_eos && !spec.respect_eos {
-            set("ignore_eos", json!(true));
-        }
-        if manner.min_tokens && !spec.respect_eos {
-            set("min_tokens", json!(spec.max_output_tokens));
+        for field in manner.length.iter().filter(|_| !spec.respect_eos) {
+            match *field {
+                LengthField::IgnoreEos => set("ignore_eos", json!(true)),
+                LengthField::IgnoreEosIn(outer) => set(outer, json!({"ignore_eos": true})),
+                LengthField::Least(name) => set(name, json!(spec.max_output_tokens)),
+            }
         }
         for flag in manner.flags {
             set(flag, json!(true));
@@ -98,17 +101,6 @@ impl Target {
         }
         fields.extend(spec.request_json.cloned().unwrap_or_default());
         fields
-    }
-}
-
-impl TokenizeRoute {
-    /// The body that asks for the tokens of `prompt`.
-    pub(crate) fn body(self, model: &str, prompt: &str) -> Value {
-        match self {
-            TokenizeRoute::Messages => json!({"model": model, "messages": user_message(prompt)}),
-            TokenizeRoute::Prompt => json!({"model": model, "prompt": prompt}),
-            TokenizeRoute::Content => json!({"content": prompt, "add_special": true}),
-        }
     }
 }
 

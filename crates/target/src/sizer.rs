@@ -18,9 +18,9 @@ use tokometer_record::Endpoint;
 use tokometer_wire::{Connector, Control, Failure, FailureKind};
 
 use self::search::Search;
-use crate::engine::TokenizeRoute;
 use crate::error::TargetError;
 use crate::target::Target;
+use crate::tokenize::TokenizeRoute;
 
 /// Words of the two prompts that tell how many tokens a word has.
 const CALIBRATION_WORDS: [usize; 2] = [40, 840];
@@ -343,10 +343,8 @@ impl Shared {
             body[TEMPLATE_FIELD] = template.clone();
         }
         let answer = self.post(route.path(), &body).await?;
-        let told = answer.get("count").and_then(Value::as_u64);
-        let listed = || answer.get("tokens").and_then(Value::as_array).map(|tokens| tokens.len() as u64);
-        told.or_else(listed).ok_or_else(|| {
-            let failure = Failure::new(FailureKind::Malformed, "the answer holds neither count nor tokens");
+        route.count(&answer).ok_or_else(|| {
+            let failure = Failure::new(FailureKind::Malformed, "the answer tells no number of tokens");
             TargetError::Sizing { route: route.name().to_owned(), failure: Box::new(failure) }
         })
     }

@@ -8,8 +8,9 @@ use tokometer_record::{Capacity, Engine, Evidence, Model};
 use tokometer_wire::metrics::{self, MetricNames};
 use tokometer_wire::{Answer, Control, Dialect};
 
-use crate::engine::{Manner, TokenizeRoute};
+use crate::engine::Manner;
 use crate::facts::KvBlocks;
+use crate::tokenize::TokenizeRoute;
 
 /// Limit for a reading of the gauges.
 const GAUGES_TIMEOUT: Duration = Duration::from_secs(3);
@@ -43,6 +44,8 @@ pub struct Target {
     pub dialect: Dialect,
     /// What its gauges and counters are called; none if it shows none.
     pub metrics: Option<&'static MetricNames>,
+    /// Where they are read.
+    pub metrics_path: &'static str,
     /// The best tokenise route that answered.
     pub tokenize: Option<TokenizeRoute>,
     pub(crate) manner: Manner,
@@ -59,7 +62,7 @@ pub struct Busy {
 }
 
 impl Target {
-    /// Where gauges and counters are read.
+    /// Where most engines show gauges and counters; [`metrics_path`](Self::metrics_path) is this target's own.
     pub const METRICS_PATH: &'static str = "/metrics";
 
     /// The name that requests use.
@@ -76,23 +79,28 @@ impl Target {
         }
     }
 
+    /// The evidence of a fact, by dotted path: `engine.version`, `engine.front_end`.
+    pub fn evidence_of(&self, field: &str) -> Option<&Evidence> {
+        self.evidence.iter().find(|evidence| evidence.field == field)
+    }
+
     /// The server's requests at this moment; none if it does not tell.
     pub async fn busy(&self, control: &Control) -> Option<Busy> {
-        match self.metrics {
-            Some(names) => {
-                let answer = control.get(Target::METRICS_PATH, GAUGES_TIMEOUT).await.ok()?;
+        match (self.metrics, self.manner.slots_path) {
+            (Some(names), _) => {
+                let answer = control.get(self.metrics_path, GAUGES_TIMEOUT).await.ok()?;
                 let sample = metrics::read(&answer.text(), names, answer.arrival_ns);
                 Some(Busy { running: sample.running?, waiting: sample.waiting.unwrap_or(0.0) })
             }
-            None if self.dialect == Dialect::LlamaCpp => busy_slots(control).await,
-            None => None,
+            (None, Some(path)) => busy_slots(control, path).await,
+            (None, None) => None,
         }
     }
 }
 
-/// llama.cpp shows its slots even where it shows no metrics.
-async fn busy_slots(control: &Control) -> Option<Busy> {
-    let slots = control.get("/slots", GAUGES_TIMEOUT).await.ok().filter(Answer::is_success)?;
+/// Some servers list their slots even where they show no metrics.
+async fn busy_slots(control: &Control, path: &str) -> Option<Busy> {
+    let slots = control.get(path, GAUGES_TIMEOUT).await.ok().filter(Answer::is_success)?;
     let slots = slots.json().ok()?;
     let processing = |slot: &&Value| slot.get("is_processing").and_then(Value::as_bool) == Some(true);
     Some(Busy { running: slots.as_array()?.iter().filter(processing).count() as f64, waiting: 0.0 })

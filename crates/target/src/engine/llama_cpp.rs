@@ -1,13 +1,18 @@
-//! llama.cpp's server.
+//! llama.cpp's server, alone or as a router to several models.
+//!
+//! Some of its gauges are averages since they were last read, and reading resets them: only those are taken that
+//! are not.
 
 use serde_json::Value;
 use tokometer_wire::Dialect;
 use tokometer_wire::metrics::MetricNames;
 
-use super::{Confidence, Engine, Manner, Probe, Sign, TokenizeRoute, metrics_prefix, owned_by};
+use super::{Confidence, Engine, LengthField, Manner, PROPS_OF_MODEL, Probe, Sign, metrics_prefix, owned_by};
 use crate::answers::{Answers, MODELS};
 use crate::facts::{Facts, Field};
+use crate::handling::{CacheReset, Handling};
 use crate::models::ModelEntry;
+use crate::tokenize::TokenizeRoute;
 
 const PROPS: &str = "GET /props";
 
@@ -30,7 +35,12 @@ impl Engine for LlamaCpp {
     }
 
     fn probes(&self) -> &'static [Probe] {
-        &[Probe::Get("/props"), Probe::Get("/metrics"), Probe::Tokenize(TokenizeRoute::Content)]
+        &[
+            Probe::Get("/props"),
+            Probe::PropsOfModel,
+            Probe::Get("/metrics"),
+            Probe::Tokenize(TokenizeRoute::Content),
+        ]
     }
 
     fn recognise(&self, model: &ModelEntry, answers: &Answers) -> Option<Sign> {
@@ -54,7 +64,8 @@ impl Engine for LlamaCpp {
     }
 
     fn read(&self, model: &ModelEntry, answers: &Answers, facts: &mut Facts) {
-        let Some(props) = answers.object(PROPS) else {
+        let props = if is_router(answers) { answers.object(PROPS_OF_MODEL) } else { answers.object(PROPS) };
+        let Some(props) = props else {
             let why = answers.why_not(PROPS);
             for field in [
                 Field::EngineVersion,
@@ -99,6 +110,7 @@ impl Engine for LlamaCpp {
             "total_slots × n_ctx of GET /props: overstates a cache that all slots share (--kv-unified)",
         );
         facts.prefix_caching(true, "each request asks for it (cache_prompt)");
+        read_defaults(&props, facts);
         facts.missing(Field::EngineParallelism, "llama.cpp tells it only in its launch command");
         read_meta(model, facts);
     }
@@ -108,20 +120,53 @@ impl Engine for LlamaCpp {
             dialect: Dialect::LlamaCpp,
             metrics: Some(&METRIC_NAMES),
             tokenize: &[TokenizeRoute::Content],
-            continuous_usage: false,
-            ignore_eos: true,
-            min_tokens: false,
+            slots_path: Some("/slots"),
+            length: &[LengthField::IgnoreEos],
             flags: &["timings_per_token", "cache_prompt"],
+            handling: Handling {
+                cache_reset: CacheReset::No {
+                    remark: "open each prompt with words of its own; POST /slots/{id}?action=erase needs --slot-save-path",
+                },
+                ..Handling::DISCONNECT
+            },
+            ..Manner::PLAIN
         }
     }
 }
 
+/// What a request gets that asks for nothing else.
+fn read_defaults(props: &Value, facts: &mut Facts) {
+    let Some(params) = props.pointer("/default_generation_settings/params") else { return };
+    let source = "default_generation_settings.params of GET /props";
+    for (name, path) in [
+        ("temperature", "sampling.temperature"),
+        ("top_p", "sampling.top_p"),
+        ("top_k", "sampling.top_k"),
+        ("min_p", "sampling.min_p"),
+    ] {
+        if let Some(value) = params.get(name).and_then(Value::as_f64) {
+            // They are written as doubles and meant as floats.
+            facts.beside(path, &(value as f32).to_string(), source);
+        }
+    }
+    if let Some(kinds) = params.get("speculative.types").and_then(Value::as_str) {
+        let speculative = if kinds == "none" { "off" } else { kinds };
+        facts.text(Field::EngineSpeculative, speculative, &format!("speculative.types in {source}"));
+    }
+}
+
+/// True if it routes to several models and shows no props of its own.
+pub(super) fn is_router(answers: &Answers) -> bool {
+    answers.object(PROPS).is_some_and(|props| props.get("role").and_then(Value::as_str) == Some("router"))
+}
+
 /// The list of models holds a few figures as well.
 fn read_meta(model: &ModelEntry, facts: &mut Facts) {
-    if let Some(length) = model.meta.get("n_ctx").and_then(Value::as_u64) {
+    let meta = |name: &str| model.raw.get("meta").and_then(|meta| meta.get(name));
+    if let Some(length) = meta("n_ctx").and_then(Value::as_u64) {
         facts.number(Field::ModelMaxLength, length, "meta.n_ctx of GET /v1/models");
     }
-    if let Some(kind) = model.meta.get("ftype").and_then(Value::as_str) {
+    if let Some(kind) = meta("ftype").and_then(Value::as_str) {
         facts.text(Field::ModelQuantization, kind, "meta.ftype of GET /v1/models");
     }
 }

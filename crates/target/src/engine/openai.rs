@@ -1,7 +1,5 @@
 //! Any server that speaks the OpenAI API and is not known by name.
 
-use tokometer_wire::Dialect;
-
 use super::{Confidence, Engine, Manner, Probe, Sign};
 use crate::answers::{Answers, MODELS};
 use crate::facts::{Facts, Field};
@@ -37,14 +35,6 @@ impl Engine for OpenAi {
     }
 
     fn manner(&self) -> Manner {
-        Manner {
-            dialect: Dialect::OpenAi,
-            metrics: None,
-            tokenize: &[],
-            continuous_usage: false,
-            ignore_eos: false,
-            min_tokens: false,
-            flags: &[],
-        }
+        Manner::PLAIN
     }
 }

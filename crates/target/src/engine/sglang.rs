@@ -1,7 +1,8 @@
 //! SGLang.
 //!
 //! `/server_info` holds the server's keys among its arguments, so only named fields are ever taken out of
-//! it. It also asks the scheduler: it is read once, before anything is measured.
+//! it. It also asks the scheduler: it is read once, before anything is measured. `/health` is never asked: it
+//! may generate a token.
 
 use std::collections::BTreeMap;
 
@@ -10,11 +11,14 @@ use tokometer_wire::Dialect;
 use tokometer_wire::metrics::{self, MetricNames};
 
 use super::{
-    Confidence, Engine, Manner, Probe, Sign, TokenizeRoute, local_version, metrics_prefix, owned_by,
+    Confidence, Engine, LengthField, Manner, Probe, Sign, UsageOption, local_version, metrics_prefix,
+    owned_by,
 };
 use crate::answers::{Answers, METRICS};
 use crate::facts::{Facts, Field};
+use crate::handling::{Abort, CacheReset, CacheSalt, Handling};
 use crate::models::ModelEntry;
+use crate::tokenize::TokenizeRoute;
 
 const SERVER_INFO: &str = "GET /server_info";
 const OLD_SERVER_INFO: &str = "GET /get_server_info";
@@ -100,10 +104,17 @@ impl Engine for Sglang {
             dialect: Dialect::Sglang,
             metrics: Some(&METRIC_NAMES),
             tokenize: &[TokenizeRoute::Prompt],
-            continuous_usage: true,
-            ignore_eos: true,
-            min_tokens: true,
-            flags: &[],
+            usage: UsageOption::Continuous,
+            length: &[LengthField::IgnoreEos, LengthField::Least("min_tokens")],
+            handling: Handling {
+                abort: Abort::Request { path: "/abort_request", id_field: "rid" },
+                cache_reset: CacheReset::Post {
+                    path: "/flush_cache",
+                    remark: "HTTP 400 while requests run; needs the admin key where one is set",
+                },
+                cache_salt: Some(CacheSalt { field: "cache_salt", completions: true }),
+            },
+            ..Manner::PLAIN
         }
     }
 }
@@ -133,6 +144,14 @@ fn read_server_info(info: &Value, source: &str, facts: &mut Facts) {
         if let Some(value) = text(name).filter(|value| *value != "auto") {
             facts.text(field, value, &format!("{name} of {source}"));
         }
+    }
+    for (name, path) in [("dtype", "model.dtype"), ("kv_cache_dtype", "capacity.kv_dtype")] {
+        if let Some(value) = text(name).filter(|value| *value != "auto") {
+            facts.beside(path, value, &format!("{name} of {source}"));
+        }
+    }
+    if let Some(method) = text("kt_method") {
+        facts.beside("engine.offload", &format!("KTransformers {method}"), &format!("kt_method of {source}"));
     }
     let ranks: Vec<_> = [("tp", "tp_size"), ("pp", "pp_size"), ("dp", "dp_size"), ("ep", "ep_size")]
         .into_iter()

@@ -1,7 +1,8 @@
-//! tokometer's simulated engine, which speaks as vLLM does and says what it is.
+//! tokometer's simulated engine under its own name, which speaks as vLLM does. Where it passes for another engine
+//! that one's file is used, and a header of every answer says that it is simulated.
 
-use super::{Confidence, Engine, Manner, Probe, Sign, owned_by, vllm};
-use crate::answers::{Answers, MODELS};
+use super::{Engine, Manner, Probe, Sign, owned_by, vllm};
+use crate::answers::Answers;
 use crate::facts::{Facts, Field};
 use crate::models::ModelEntry;
 
@@ -22,11 +23,8 @@ impl Engine for Sim {
         vllm::PROBES
     }
 
-    fn recognise(&self, model: &ModelEntry, answers: &Answers) -> Option<Sign> {
-        owned_by(model, NAME).or_else(|| {
-            let value = format!("header {HEADER}: {}", answers.header(HEADER)?);
-            Some(Sign { confidence: Confidence::Certain, value, source: MODELS })
-        })
+    fn recognise(&self, model: &ModelEntry, _answers: &Answers) -> Option<Sign> {
+        owned_by(model, NAME)
     }
 
     fn read(&self, model: &ModelEntry, answers: &Answers, facts: &mut Facts) {
@@ -39,7 +37,7 @@ impl Engine for Sim {
     }
 }
 
-/// True if a server says that it is simulated.
+/// True if a server says that it is simulated, also where it passes for another engine.
 pub(crate) fn is_simulated(model: &ModelEntry, answers: &Answers) -> bool {
-    Sim.recognise(model, answers).is_some()
+    owned_by(model, NAME).is_some() || answers.header(HEADER).is_some()
 }

@@ -1,16 +1,23 @@
-//! vLLM: the Python and the Rust front end.
+//! vLLM: the Python and the Rust front end, which have the same routes and differ in their streams.
 
 use serde_json::Value;
 use tokometer_wire::Dialect;
 use tokometer_wire::metrics::{self, MetricNames};
 
 use super::{
-    Engine, Manner, Probe, SHORT_CHAT, Sign, TokenizeRoute, local_version, metrics_prefix, owned_by,
+    Confidence, Engine, LengthField, Manner, Probe, Sign, UsageOption, fingerprint, local_version,
+    metrics_prefix, number, owned_by, text,
 };
 use crate::answers::{Answers, METRICS};
 use crate::facts::{Facts, Field, KvBlocks};
+use crate::handling::{Abort, CacheReset, CacheSalt, Handling};
 use crate::models::ModelEntry;
+use crate::tokenize::TokenizeRoute;
 
+/// Owner of the models of the Rust front end.
+const RUST_FRONT_END: &str = "vllm-frontend-rs";
+/// The configuration, only in developer mode. It holds the environment too: only named fields are taken.
+const SERVER_INFO: &str = "GET /server_info?config_format=json";
 const VERSION: &str = "GET /version";
 const CACHE_CONFIG: &str = "vllm:cache_config_info of GET /metrics";
 
@@ -34,10 +41,17 @@ pub(super) const MANNER: Manner = Manner {
     dialect: Dialect::Vllm,
     metrics: Some(&METRIC_NAMES),
     tokenize: &[TokenizeRoute::Messages, TokenizeRoute::Prompt],
-    continuous_usage: true,
-    ignore_eos: true,
-    min_tokens: true,
-    flags: &[],
+    usage: UsageOption::Continuous,
+    length: &[LengthField::IgnoreEos, LengthField::Least("min_tokens")],
+    handling: Handling {
+        abort: Abort::Disconnect { remark: None },
+        cache_reset: CacheReset::Post {
+            path: "/reset_prefix_cache",
+            remark: "only in developer mode; the answer's success is false while blocks are held",
+        },
+        cache_salt: Some(CacheSalt { field: "cache_salt", completions: true }),
+    },
+    ..Manner::PLAIN
 };
 
 /// What vLLM is asked; the simulated engine too.
@@ -46,6 +60,7 @@ pub(super) const PROBES: &[Probe] = &[
     Probe::Get("/metrics"),
     Probe::Tokenize(TokenizeRoute::Messages),
     Probe::TokenizeElse { route: TokenizeRoute::Prompt, better: TokenizeRoute::Messages },
+    Probe::Further("/server_info?config_format=json"),
     Probe::ShortChat,
 ];
 
@@ -62,16 +77,29 @@ impl Engine for Vllm {
     }
 
     fn recognise(&self, model: &ModelEntry, answers: &Answers) -> Option<Sign> {
-        owned_by(model, "vllm").or_else(|| metrics_prefix(answers, "vllm:"))
+        owned_by(model, "vllm")
+            .or_else(|| {
+                // In developer mode it shows the configuration by SGLang's route.
+                answers.object("GET /server_info")?.get("vllm_config")?;
+                Some(Sign::new(Confidence::Certain, "vllm_config", "GET /server_info"))
+            })
+            .or_else(|| metrics_prefix(answers, "vllm:"))
     }
 
     fn read(&self, model: &ModelEntry, answers: &Answers, facts: &mut Facts) {
+        read_front_end(model, facts);
         read_facts(model, answers, facts);
     }
 
     fn manner(&self) -> Manner {
         MANNER
     }
+}
+
+fn read_front_end(model: &ModelEntry, facts: &mut Facts) {
+    let Some(owner) = model.owned_by.as_deref() else { return };
+    let front_end = if owner == RUST_FRONT_END { "rust" } else { "python" };
+    facts.beside("engine.front_end", front_end, &format!("owned_by {owner} of GET /v1/models"));
 }
 
 /// Everything but the engine's name.
@@ -90,15 +118,42 @@ pub(super) fn read_facts(model: &ModelEntry, answers: &Answers, facts: &mut Fact
     }
     read_version(answers, facts);
     read_fingerprint(answers, facts);
+    if let Some(info) = answers.object(SERVER_INFO) {
+        read_config(&info, facts);
+    }
     match answers.text(METRICS) {
         Some(text) => read_metrics(&text, facts),
         None => facts.missing(Field::CapacityKvTokens, answers.why_not(METRICS)),
     }
     facts.missing(
         Field::CapacityConcurrentRequests,
-        "vLLM tells max_num_seqs only in its launch command; requests beyond it show as queued",
+        "vLLM tells max_num_seqs only in developer mode and in its launch command; requests beyond it show as queued",
     );
-    facts.missing(Field::ModelQuantization, "vLLM tells it only in its launch command");
+    facts.missing(Field::ModelQuantization, "vLLM tells it only in developer mode and in its launch command");
+}
+
+/// Named fields of the configuration of developer mode.
+fn read_config(info: &Value, facts: &mut Facts) {
+    let source = |pointer: &str| format!("{} of {SERVER_INFO}", pointer[1..].replace('/', "."));
+    for (pointer, field) in [
+        ("/vllm_config/model_config/quantization", Field::ModelQuantization),
+        ("/vllm_config/model_config/revision", Field::ModelRevision),
+        ("/vllm_config/speculative_config/method", Field::EngineSpeculative),
+    ] {
+        if let Some(value) = text(info, pointer) {
+            facts.text(field, value, &source(pointer));
+        }
+    }
+    let requests = "/vllm_config/scheduler_config/max_num_seqs";
+    if let Some(requests_at_once) = number(info, requests) {
+        let ranks = number(info, "/vllm_config/parallel_config/data_parallel_size").unwrap_or(1);
+        let source = format!("{} (each of {ranks} ranks)", source(requests));
+        facts.number(Field::CapacityConcurrentRequests, requests_at_once.saturating_mul(ranks), &source);
+    }
+    let dtype = "/vllm_config/model_config/dtype";
+    if let Some(value) = text(info, dtype) {
+        facts.beside("model.dtype", value.trim_start_matches("torch."), &source(dtype));
+    }
 }
 
 fn read_version(answers: &Answers, facts: &mut Facts) {
@@ -108,6 +163,11 @@ fn read_version(answers: &Answers, facts: &mut Facts) {
         return;
     };
     facts.text(Field::EngineVersion, version, VERSION);
+    if version.starts_with("0.1.") && version.contains(".dev") {
+        let source =
+            "GET /version: built from a checkout without release tags, so only the commit tells the build";
+        facts.beside("engine.version_is_meaningful", "false", source);
+    }
     let (commit, build) = local_version(version);
     match commit {
         Some(commit) => facts.text(Field::EngineCommit, commit, "the version of GET /version"),
@@ -122,10 +182,6 @@ fn read_version(answers: &Answers, facts: &mut Facts) {
         };
         facts.text(Field::EngineBackend, backend, "the version of GET /version");
     }
-}
-
-fn fingerprint(answers: &Answers) -> Option<String> {
-    answers.object(SHORT_CHAT)?.get("system_fingerprint")?.as_str().map(str::to_owned)
 }
 
 /// `vllm-<version>[-tpN][-ppN][-dpN][-ep]-<hash>`.
@@ -163,6 +219,9 @@ fn read_metrics(text: &str, facts: &mut Facts) {
     };
     if let Some(caches) = label("enable_prefix_caching").first() {
         facts.prefix_caching(caches.eq_ignore_ascii_case("true"), CACHE_CONFIG);
+    }
+    if let Some(kind) = label("cache_dtype").into_iter().find(|kind| kind != "auto") {
+        facts.beside("capacity.kv_dtype", &kind, &format!("cache_dtype of {CACHE_CONFIG}"));
     }
     // One series per data-parallel rank: the size is each rank's own, the number of blocks that of all.
     let sizes = numbers("kv_cache_size_tokens");

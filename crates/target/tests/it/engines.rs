@@ -305,18 +305,17 @@ fn plain() -> Vec<(&'static str, Reply)> {
 }
 
 #[tokio::test]
-async fn an_unknown_server_is_plain_openai_and_is_asked_for_nothing_that_costs() {
+async fn an_unknown_server_is_plain_openai_and_is_asked_for_one_token() {
     let server = Server::of(&plain()).await;
     let target = server.probe().await.unwrap();
     assert_eq!((target.dialect, target.metrics, target.tokenize), (Dialect::OpenAi, None, None));
     assert_eq!(target.engine.name, None);
     assert!(target.unknown["engine.name"].contains("library"));
     assert!(target.unknown.contains_key("model.max_length"));
-    assert!(
-        !server.requests().iter().any(|request| request.contains("completions")),
-        "{:?}",
-        server.requests()
-    );
+    let costly: Vec<_> =
+        server.asked().into_iter().filter(|asked| asked.request.starts_with("POST")).collect();
+    assert_eq!(costly.len(), 1, "{costly:?}");
+    assert_eq!(costly[0].body["max_tokens"], 1, "only the fingerprint may tell more");
     assert!(server.count("GET /version") == 1 && server.count("GET /props") == 1);
 }
 
@@ -326,7 +325,7 @@ async fn a_proxy_that_answers_everything_with_a_page_is_no_engine() {
         Some(match asked.request.as_str() {
             "GET /v1/models" => plain().remove(0).1.with("server", "nginx/1.29"),
             _ => Reply {
-                headers: vec![("content-type", "text/html".to_owned())],
+                headers: vec![("content-type".to_owned(), "text/html".to_owned())],
                 ..Reply::text("<html>vllm: sglang: llamacpp:</html>")
             },
         })

@@ -61,7 +61,7 @@ async fn a_key_is_missing_or_wrong() {
 async fn the_base_url_is_wrong() {
     says(&message(Reply::status(404, "{}")).await, &["no OpenAI-compatible API", "/v1", "base URL"]);
     let page = Reply {
-        headers: vec![("content-type", "text/html".to_owned())],
+        headers: vec![("content-type".to_owned(), "text/html".to_owned())],
         ..Reply::text("<!doctype html><p>hi")
     };
     says(&message(page).await, &["a web page", "address of the API"]);

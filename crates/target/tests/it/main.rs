@@ -2,9 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops where it is")]
 
+mod conformance;
 mod discover;
 mod engines;
 mod errors;
+mod recorded;
 mod request;
 mod sizer;
 mod support;

@@ -57,6 +57,38 @@ async fn each_engine_gets_the_fields_that_it_takes() {
 }
 
 #[tokio::test]
+async fn no_engine_gets_a_field_that_it_does_not_know() {
+    let usage = json!({"include_usage": true});
+    let continuous = json!({"include_usage": true, "continuous_usage_stats": true});
+    let cases = [
+        ("vllm-rust", json!({"stream_options": continuous, "ignore_eos": true, "min_tokens": 4096})),
+        ("tensorrt-llm", json!({"stream_options": continuous, "ignore_eos": true, "min_tokens": 4096})),
+        ("tgi", json!({"stream_options": usage})),
+        ("ollama", json!({"stream_options": usage})),
+        ("lm-studio", json!({"stream_options": usage})),
+        ("mistral-rs", json!({"stream_options": usage, "ignore_eos": true})),
+        ("tabbyapi", json!({"stream_options": usage, "ignore_eos": true, "min_tokens": 4096})),
+        ("mlx-lm", json!({"stream_options": usage})),
+        ("lmdeploy", json!({"stream_options": usage, "ignore_eos": true, "min_new_tokens": 4096})),
+        ("dynamo", json!({"stream_options": usage, "nvext": {"ignore_eos": true}})),
+        ("litellm", json!({"stream_options": usage})),
+        ("openrouter", json!({"stream_options": usage})),
+        ("plain", json!({"stream_options": usage})),
+    ];
+    for (folder, extras) in cases {
+        let target = Server::recorded(folder).await.probe().await.unwrap();
+        let mut fields = json!({"max_tokens": 4096, "stream": true});
+        fields.as_object_mut().unwrap().extend(extras.as_object().unwrap().clone());
+        assert_eq!(target.request_fields(&spec("")), fields, "{folder}");
+        let ending = RequestSpec { respect_eos: true, ..spec("") };
+        let plain = json!({"max_tokens": 4096, "stream": true, "stream_options": extras["stream_options"]});
+        assert_eq!(target.request_fields(&ending), plain, "{folder}");
+    }
+    let target = Server::recorded("transformers").await.probe_model("/srv/tiny").await.unwrap();
+    assert_eq!(target.request_fields(&spec("")), json!({"max_tokens": 4096, "stream": true}));
+}
+
+#[tokio::test]
 async fn what_the_user_sets_is_sent() {
     let target = target("vllm").await;
     let extra: Map<String, Value> = serde_json::from_value(

@@ -191,7 +191,7 @@ async fn without_a_tokenise_route_usage_sizes_prompts_and_their_salt_stays_cold(
     let server = plain(u64::MAX).await;
     let sizer = sizer(&server, Endpoint::Chat).await;
     assert_eq!(sizer.sizing(), Sizing::MeasuredUsage);
-    assert_eq!(server.count("POST /v1/chat/completions"), 2, "calibration");
+    assert_eq!(server.count("POST /v1/chat/completions"), 3, "one probe, two to calibrate");
     for want in [1000, 8192, 65_536] {
         let built = sizer.build(spec(want, "Amber."), words(want)).await.unwrap();
         let allowed = 16.max(want / 1000);
@@ -234,4 +234,37 @@ async fn servers_that_cannot_be_sized_for_say_why() {
     let server = vllm().await;
     let error = sizer(&server, Endpoint::Chat).await.build(spec(10, "Amber."), words(1)).await.unwrap_err();
     assert!(matches!(error, TargetError::ShortPrompt { tokens: 10, .. }), "{error}");
+}
+
+#[tokio::test]
+async fn every_engines_tokenise_route_is_read() {
+    for (folder, path) in
+        [("tgi", "POST /tokenize"), ("tabbyapi", "POST /v1/token/encode"), ("lmdeploy", "POST /v1/encode")]
+    {
+        let target = Server::recorded(folder).await.probe().await.unwrap();
+        let route = target.tokenize.unwrap();
+        assert_eq!(format!("POST {}", route.path()), path);
+        let server = Server::with(move |asked| {
+            let list = |text: &Value| (0..tokens(text.as_str().unwrap())).collect::<Vec<_>>();
+            match asked.request.as_str() {
+                "POST /tokenize" => Some(Reply::json(&json!(
+                    list(&asked.body["inputs"]).iter().map(|id| json!({"id": id})).collect::<Vec<_>>()
+                ))),
+                "POST /v1/token/encode" => {
+                    Some(Reply::json(&json!({"length": list(&asked.body["text"]).len()})))
+                }
+                "POST /v1/encode" => Some(Reply::json(&json!({"input_ids": list(&asked.body["input"])}))),
+                "POST /v1/chat/completions" => {
+                    let prompt_tokens = tokens(prompt(&asked.body)) + TEMPLATE;
+                    Some(Reply::json(&json!({"usage": {"prompt_tokens": prompt_tokens}})))
+                }
+                _ => None,
+            }
+        })
+        .await;
+        let sizer =
+            Sizer::start(&target, &server.connector(), options(Endpoint::Chat), words(1)).await.unwrap();
+        let built = sizer.build(spec(2000, "Amber."), words(7)).await.unwrap();
+        assert!((tokens(&built.text) + TEMPLATE).abs_diff(2000) <= 2, "{folder}");
+    }
 }

@@ -1,11 +1,12 @@
 //! A server that gives prepared answers, and keeps what it was asked.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::sync::{Arc, Mutex};
 
 use axum::Router;
 use axum::body::Bytes;
-use axum::http::{HeaderMap, Method, StatusCode, Uri};
+use axum::http::{HeaderMap, HeaderName, Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use serde_json::Value;
 use tokio::net::TcpListener;
@@ -17,7 +18,7 @@ use tokometer_wire::{Connector, Control, Headers, Secret, TargetUrl, Timeouts, T
 #[derive(Debug, Clone)]
 pub(crate) struct Reply {
     pub(crate) status: u16,
-    pub(crate) headers: Vec<(&'static str, String)>,
+    pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: String,
 }
 
@@ -29,21 +30,36 @@ impl Reply {
     pub(crate) fn json_text(body: &str) -> Reply {
         Reply {
             status: 200,
-            headers: vec![("content-type", "application/json".to_owned())],
+            headers: vec![header("content-type", "application/json")],
             body: body.to_owned(),
         }
     }
 
     pub(crate) fn text(body: &str) -> Reply {
-        Reply { status: 200, headers: vec![("content-type", "text/plain".to_owned())], body: body.to_owned() }
+        Reply { status: 200, headers: vec![header("content-type", "text/plain")], body: body.to_owned() }
     }
 
     pub(crate) fn status(status: u16, body: &str) -> Reply {
         Reply { status, ..Reply::json_text(body) }
     }
 
-    pub(crate) fn with(mut self, name: &'static str, value: &str) -> Reply {
-        self.headers.push((name, value.to_owned()));
+    /// A stream of events, as bytes.
+    pub(crate) fn stream(body: &str) -> Reply {
+        Reply { headers: vec![header("content-type", "text/event-stream")], ..Reply::text(body) }
+    }
+
+    /// An answer out of a file: status line, headers, an empty line, body.
+    pub(crate) fn parse(text: &str) -> Reply {
+        let (head, body) = text.split_once("\n\n").unwrap();
+        let mut lines = head.lines();
+        let status = lines.next().unwrap().split(' ').nth(1).unwrap().parse().unwrap();
+        let headers =
+            lines.map(|line| line.split_once(": ").unwrap()).map(|(name, value)| header(name, value));
+        Reply { status, headers: headers.collect(), body: body.to_owned() }
+    }
+
+    pub(crate) fn with(mut self, name: &str, value: &str) -> Reply {
+        self.headers.push(header(name, value));
         self
     }
 }
@@ -53,6 +69,7 @@ impl IntoResponse for Reply {
         let mut response = self.body.into_response();
         *response.status_mut() = StatusCode::from_u16(self.status).unwrap();
         for (name, value) in self.headers {
+            let name: HeaderName = name.parse().unwrap();
             response.headers_mut().insert(name, value.parse().unwrap());
         }
         response
@@ -63,6 +80,8 @@ impl IntoResponse for Reply {
 #[derive(Debug, Clone)]
 pub(crate) struct Asked {
     pub(crate) request: String,
+    /// With the query.
+    pub(crate) whole: String,
     pub(crate) body: Value,
     pub(crate) key: Option<String>,
 }
@@ -78,7 +97,16 @@ impl Server {
     pub(crate) async fn of(replies: &[(&str, Reply)]) -> Server {
         let replies: BTreeMap<String, Reply> =
             replies.iter().map(|(request, reply)| ((*request).to_owned(), reply.clone())).collect();
-        Server::with(move |asked| replies.get(&asked.request).cloned()).await
+        Server::with(move |asked| replies.get(&asked.whole).or_else(|| replies.get(&asked.request)).cloned())
+            .await
+    }
+
+    /// Answers as the engine of the folder `answers/NAME` does.
+    pub(crate) async fn recorded(name: &str) -> Server {
+        Server::of(
+            &recorded(name).iter().map(|(request, reply)| (&**request, reply.clone())).collect::<Vec<_>>(),
+        )
+        .await
     }
 
     /// Answers by a function; 404 where it has no answer.
@@ -89,7 +117,9 @@ impl Server {
         let handle = move |method: Method, uri: Uri, headers: HeaderMap, body: Bytes| {
             let key = headers.get("authorization").map(|value| value.to_str().unwrap().to_owned());
             let body = serde_json::from_slice(&body).unwrap_or_default();
-            let asked = Asked { request: format!("{method} {}", uri.path()), body, key };
+            let request = format!("{method} {}", uri.path());
+            let whole = format!("{method} {uri}");
+            let asked = Asked { request, whole, body, key };
             let reply = answer(&asked);
             kept.lock().unwrap().push(asked);
             async move { reply.unwrap_or_else(|| Reply::status(404, r#"{"detail":"Not Found"}"#)) }
@@ -128,6 +158,23 @@ impl Server {
         let options = ProbeOptions { model: Some(model.to_owned()) };
         probe(&Control::new(self.connector()), &options).await
     }
+}
+
+fn header(name: &str, value: &str) -> (String, String) {
+    (name.to_owned(), value.to_owned())
+}
+
+/// The answers of an engine by request, out of its folder.
+pub(crate) fn recorded(name: &str) -> Vec<(String, Reply)> {
+    let folder = format!("{}/tests/it/answers/{name}", env!("CARGO_MANIFEST_DIR"));
+    let mut replies = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap().to_str().unwrap();
+        let request = name.replacen("__", " __", 1).replace("__", "/").replace('@', "?");
+        replies.push((request, Reply::parse(&fs::read_to_string(&path).unwrap())));
+    }
+    replies
 }
 
 pub(crate) fn connector(url: &str, key: Option<&str>) -> Connector {
