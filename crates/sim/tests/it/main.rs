@@ -5,6 +5,7 @@
 mod client;
 mod dialects;
 mod engine;
+mod faults;
 mod profile;
 mod runs;
 mod server;
