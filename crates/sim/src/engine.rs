@@ -285,6 +285,8 @@ impl Engine {
             Finish::Length => self.stats.ended_by_length += 1,
             Finish::Stop => self.stats.ended_by_stop += 1,
         }
+        self.stats.ended_prompt_tokens += ended.prompt_tokens;
+        self.stats.ended_generated_tokens += ended.generated;
         self.release(ended.reserved_tokens, ended.prompt_tokens + ended.generated);
     }
 

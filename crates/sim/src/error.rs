@@ -33,6 +33,22 @@ pub enum SimError {
         /// What is missing.
         why: &'static str,
     },
+    /// No engine of this name is known.
+    #[error("no dialect `{name}`: give one of {known}")]
+    UnknownDialect {
+        /// What was asked for.
+        name: String,
+        /// Names of the dialects.
+        known: String,
+    },
+    /// Nothing of this name goes wrong.
+    #[error("no fault `{text}`: give one of {known}, as NAME, NAME@TOKENS or NAME@TOKENS/EVERY")]
+    UnknownFault {
+        /// What was asked for.
+        text: String,
+        /// Names of the faults.
+        known: String,
+    },
     /// The address is taken, or not this machine's.
     #[error("cannot listen on {address}; choose another port, or 0 for any free one")]
     Listen {

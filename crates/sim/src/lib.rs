@@ -3,7 +3,8 @@
 //! A [`Profile`] comes from a run record: how fast the recorded server prefilled, how long its first token
 //! took and how long a decoding step took at each (context, concurrency). The [`engine`] replays that in
 //! virtual time: continuous batching in steps, a prefix cache, a KV capacity with a queue. A [`Server`]
-//! drives it in real time and speaks the HTTP interface of vLLM.
+//! drives it in real time and speaks the HTTP interface of vLLM, or of
+//! another engine: a [`Dialect`]. On demand it fails in the ways that servers do: a [`Fault`].
 //!
 //! Nothing here is shared with the client side, so that a fault in one cannot hide itself in the other.
 //!
@@ -11,8 +12,7 @@
 //! use tokometer_sim::{Profile, Server, ServerOptions};
 //!
 //! let profile = Profile::builtin("h200-x4")?;
-//! let options = ServerOptions { listen: ([127, 0, 0, 1], 0).into(), api_key: None };
-//! let running = Server::start(profile, options)?;
+//! let running = Server::start(profile, ServerOptions::default())?;
 //! println!("simulated engine at http://{}", running.addr());
 //! running.stop();
 //! # Ok::<(), tokometer_sim::SimError>(())
@@ -29,4 +29,4 @@ pub mod tokenizer;
 
 pub use error::SimError;
 pub use profile::{Overrides, Profile};
-pub use server::{Running, Server, ServerOptions};
+pub use server::{Dialect, Fault, FaultKind, Running, Server, ServerOptions};

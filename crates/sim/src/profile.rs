@@ -235,6 +235,15 @@ impl Profile {
             .is_some_and(|cell| cell.1)
     }
 
+    /// The profile of an engine that has slots of the longest length each.
+    pub(crate) fn in_slots(mut self) -> Profile {
+        let slots = self.kv_tokens / self.max_model_length.max(1);
+        let slots = slots.clamp(1, self.max_concurrent_requests.into());
+        self.max_concurrent_requests = slots as u32;
+        self.kv_tokens = slots * self.max_model_length;
+        self
+    }
+
     /// True if the text repeats itself anywhere.
     pub(crate) fn loops_somewhere(&self) -> bool {
         self.rows.iter().any(|row| row.cells.iter().any(|cell| cell.1))

@@ -7,10 +7,13 @@
 
 mod answer;
 mod body;
+mod dialect;
 mod driver;
+mod events;
+mod fault;
 mod frames;
 mod generate;
-mod metrics;
+mod prometheus;
 mod routes;
 mod stream;
 mod worker;
@@ -20,22 +23,47 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use tokio::sync::watch;
 
 use crate::clock::Clock;
 use crate::{Profile, SimError};
 use driver::Inbox;
-use routes::App;
+use fault::Faults;
+use routes::{App, Shared};
 use worker::{Connections, EventLoop, Worker};
 
-/// Where the server listens, and for whom.
+pub use dialect::Dialect;
+pub use fault::{Fault, FaultKind};
+
+/// Where the server listens, for whom, and what it does.
 #[derive(Clone)]
 pub struct ServerOptions {
     /// Address; port 0 takes any free one.
     pub listen: SocketAddr,
-    /// Paths below `/v1` want this as a bearer token; none: everybody may ask.
+    /// The paths that the engine guards, as all below `/v1`, want this as a bearer token; none: everybody may
+    /// ask. An engine that knows no keys lets everybody in.
     pub api_key: Option<String>,
+    /// The engine that it answers like.
+    pub dialect: Dialect,
+    /// What goes wrong on purpose; where several befall a request, the first of them.
+    pub faults: Vec<Fault>,
+    /// A silent stream gets a comment after this long; none: as the engine does by default.
+    pub keep_alive: Option<Duration>,
+}
+
+impl Default for ServerOptions {
+    /// Any free port of this machine, for everybody, in the native dialect.
+    fn default() -> ServerOptions {
+        ServerOptions {
+            listen: ([127, 0, 0, 1], 0).into(),
+            api_key: None,
+            dialect: Dialect::default(),
+            faults: Vec::new(),
+            keep_alive: None,
+        }
+    }
 }
 
 impl fmt::Debug for ServerOptions {
@@ -43,6 +71,9 @@ impl fmt::Debug for ServerOptions {
         f.debug_struct("ServerOptions")
             .field("listen", &self.listen)
             .field("api_key", &self.api_key.as_ref().map(|_| "<redacted>"))
+            .field("dialect", &self.dialect)
+            .field("faults", &self.faults)
+            .field("keep_alive", &self.keep_alive)
             .finish()
     }
 }
@@ -54,7 +85,8 @@ pub struct Server;
 impl Server {
     /// Listens, and starts the threads.
     pub fn start(profile: Profile, options: ServerOptions) -> Result<Running, SimError> {
-        let profile = Arc::new(profile);
+        let manner = options.dialect.manner();
+        let profile = Arc::new(manner.limit(profile));
         let clock = Clock::start();
         let count = thread::available_parallelism().map_or(1, usize::from);
         let workers: Vec<Arc<Worker>> = (0..(count / 4).clamp(1, 4)).map(|_| Arc::default()).collect();
@@ -68,10 +100,18 @@ impl Server {
             .map_err(|source| SimError::Listen { address: options.listen, source })?;
         let address = listener.local_addr().map_err(SimError::Threads)?;
 
-        let api_key = options.api_key.map(Into::into);
+        let shared = Shared {
+            profile: Arc::clone(&profile),
+            inbox: Arc::clone(&inbox),
+            clock,
+            manner,
+            faults: Faults::new(options.faults),
+            keep_alive: options.keep_alive,
+            api_key: options.api_key.map(Into::into),
+        };
         let mut connections = Vec::new();
         for (number, (worker, event_loop)) in workers.iter().zip(&loops).enumerate() {
-            let app = App::new(Arc::clone(&profile), Arc::clone(&inbox), clock, api_key.clone(), number);
+            let app = App::new(&shared, number);
             let handle = event_loop.handle().map_err(SimError::Threads)?;
             connections.push(Connections::new(Arc::clone(worker), handle, app, stopped.clone()));
         }

@@ -118,6 +118,12 @@ impl Prompt {
             self.blocks.push(self.chain);
         }
     }
+
+    /// Forgets the tokens behind this many; none may be appended then.
+    pub(crate) fn truncate(&mut self, tokens: u64) {
+        self.tokens = self.tokens.min(tokens);
+        self.blocks.truncate((self.tokens / BLOCK_TOKENS) as usize);
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

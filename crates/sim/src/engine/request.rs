@@ -66,6 +66,10 @@ pub struct Stats {
     pub ended_by_length: u64,
     /// Requests ended by themselves.
     pub ended_by_stop: u64,
+    /// Prompt tokens of the requests that have ended, by themselves or by length.
+    pub ended_prompt_tokens: u64,
+    /// Output tokens of the requests that have ended, by themselves or by length.
+    pub ended_generated_tokens: u64,
     /// Requests aborted.
     pub aborted: u64,
 }

@@ -5,7 +5,7 @@ use std::fmt;
 
 use axum::body::Body;
 use bytes::Bytes;
-use serde::de::{Deserialize, Deserializer, Error as _, IgnoredAny, SeqAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use super::answer::Refusal;
 use crate::tokenizer::{self, Prompt};
@@ -51,14 +51,16 @@ pub(super) struct Fields<'a> {
     pub(super) stream_options: Option<StreamOptions>,
     pub(super) return_token_ids: Option<bool>,
     pub(super) add_generation_prompt: Option<bool>,
+    /// llama.cpp: tell how far the prefill is.
+    pub(super) return_progress: Option<bool>,
 }
 
 /// What a stream tells beside its text.
 #[derive(Debug, Clone, Copy, Default, serde::Deserialize)]
 #[serde(default)]
 pub(super) struct StreamOptions {
-    pub(super) include_usage: bool,
-    pub(super) continuous_usage_stats: bool,
+    pub(super) include_usage: Option<bool>,
+    pub(super) continuous_usage_stats: Option<bool>,
 }
 
 /// One message of a chat.
@@ -72,24 +74,40 @@ pub(super) struct Message<'a> {
 impl<'a> Fields<'a> {
     /// Reads a body.
     pub(super) fn parse(body: &'a [u8]) -> Result<Fields<'a>, Refusal> {
-        serde_json::from_slice(body)
-            .map_err(|error| Refusal::bad_request(format!("the body is not what is asked for here: {error}")))
+        parse(body)
+    }
+
+    /// Refuses fields that are not in the list.
+    pub(super) fn check_names(body: &[u8], known: &[&str]) -> Result<(), Refusal> {
+        let Names(names) = parse(body)?;
+        match names.iter().find(|name| !known.contains(&name.as_str())) {
+            Some(name) => Err(Refusal::bad_request(format!(
+                "Extra inputs are not permitted: `{name}` is no field of this request"
+            ))),
+            None => Ok(()),
+        }
     }
 
     /// Tokenizes `messages` by the chat template, each token to `sink`.
-    pub(super) fn tokenize_messages(&self, mut sink: impl FnMut(u32)) -> Result<(), Refusal> {
-        let messages = self.messages.as_deref().filter(|messages| !messages.is_empty());
-        for message in messages.ok_or_else(|| Refusal::bad_request("`messages` must hold a message"))? {
-            tokenizer::open_message(&message.role, &mut sink);
-            for text in &message.content.0 {
-                tokenizer::tokenize(text, &mut sink);
-            }
-            tokenizer::close_message(&mut sink);
+    pub(super) fn tokenize_messages(&self, sink: impl FnMut(u32)) -> Result<(), Refusal> {
+        let messages = self.messages.as_deref().unwrap_or_default();
+        tokenize_messages(messages, self.add_generation_prompt.unwrap_or(true), sink)
+    }
+
+    /// The tokens of `messages`, or else of `prompt`.
+    pub(super) fn token_ids(&self) -> Result<Vec<u32>, Refusal> {
+        let mut ids = Vec::new();
+        if self.messages.is_some() {
+            self.tokenize_messages(|id| ids.push(id))?;
+        } else {
+            self.tokenize_prompt(|id| ids.push(id))?;
         }
-        if self.add_generation_prompt.unwrap_or(true) {
-            tokenizer::open_reply(&mut sink);
-        }
-        Ok(())
+        Ok(ids)
+    }
+
+    /// True if `prompt` is a list of token ids.
+    pub(super) fn has_prompt_ids(&self) -> bool {
+        matches!(self.prompt, Some(PromptField::Ids(_)))
     }
 
     /// Tokenizes `prompt`, each token to `sink`.
@@ -101,6 +119,61 @@ impl<'a> Fields<'a> {
         }
         Ok(())
     }
+}
+
+/// The names of an object's fields.
+struct Names(Vec<String>);
+
+impl<'de> Deserialize<'de> for Names {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+
+        impl<'de> Visitor<'de> for Reader {
+            type Value = Names;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Names, A::Error> {
+                let mut names = Vec::new();
+                while let Some((name, IgnoredAny)) = fields.next_entry()? {
+                    names.push(name);
+                }
+                Ok(Names(names))
+            }
+        }
+
+        deserializer.deserialize_map(Reader)
+    }
+}
+
+/// Reads a body.
+pub(super) fn parse<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, Refusal> {
+    serde_json::from_slice(body)
+        .map_err(|error| Refusal::bad_request(format!("the body is not what is asked for here: {error}")))
+}
+
+/// Tokenizes messages by the chat template, each token to `sink`.
+pub(super) fn tokenize_messages(
+    messages: &[Message<'_>],
+    opens_reply: bool,
+    mut sink: impl FnMut(u32),
+) -> Result<(), Refusal> {
+    if messages.is_empty() {
+        return Err(Refusal::bad_request("`messages` must hold a message"));
+    }
+    for message in messages {
+        tokenizer::open_message(&message.role, &mut sink);
+        for text in &message.content.0 {
+            tokenizer::tokenize(text, &mut sink);
+        }
+        tokenizer::close_message(&mut sink);
+    }
+    if opens_reply {
+        tokenizer::open_reply(&mut sink);
+    }
+    Ok(())
 }
 
 /// Collects tokens: the prompt, and its ids where they are wanted.

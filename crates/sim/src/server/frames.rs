@@ -1,11 +1,20 @@
-//! Frames of a stream, in the shape of vLLM's. What is constant is written once per request.
+//! Frames of a stream in the shapes that go back to OpenAI's. What an engine does otherwise is data: a
+//! [`Shape`]. What is constant is written once per request.
+
+mod shape;
 
 use bytes::Bytes;
 
+use super::dialect::Frames;
 use super::stream::Delivery;
+use crate::clock::Clock;
 use crate::engine::Finish;
 use crate::text::Writer;
 use crate::tokenizer::{END_TOKEN, token_id};
+pub(super) use shape::{
+    Continuous, FinishShape, Shape, Told, UsageShape, head, nothing, open_usage, usage_counts,
+    usage_with_cached,
+};
 
 /// Which interface the request came by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,97 +39,138 @@ pub(super) struct Common {
     pub(super) prompt_ids: Option<Vec<u32>>,
     pub(super) include_usage: bool,
     pub(super) continuous_usage: bool,
+    /// The progress of the prefill was asked for.
+    pub(super) progress: bool,
+    pub(super) arrival_ns: u64,
+    pub(super) clock: Clock,
 }
 
-/// Makes the frames of one request.
-pub(super) struct Frames {
+/// Makes the frames of one request in a shape.
+pub(super) struct ShapedFrames {
+    shape: &'static Shape,
     common: Common,
-    /// From `data: ` to the opened list of choices.
+    /// From the start of the event to the opened list of choices.
     lead: Vec<u8>,
+    /// Behind the list of choices.
+    tail: Vec<u8>,
     writer: Writer,
     wants_ids: bool,
     opened: bool,
-    completion_tokens: u64,
-    cached_tokens: u64,
+    told: Told,
     out: Vec<u8>,
 }
 
-impl Frames {
-    pub(super) fn new(common: Common, seed: u64) -> Frames {
-        let object = match common.route {
-            Route::Chat => "chat.completion.chunk",
-            Route::Completions => "text_completion",
-        };
-        let lead = format!(
-            "data: {{\"id\":\"{}\",\"object\":\"{object}\",\"created\":{},\"model\":{},\"choices\":[",
-            common.id,
-            common.created,
-            serde_json::Value::from(common.model.as_str()),
-        );
-        Frames {
-            wants_ids: common.prompt_ids.is_some(),
-            common,
-            lead: lead.into_bytes(),
+impl ShapedFrames {
+    pub(super) fn new(shape: &'static Shape, common: Common, seed: u64) -> ShapedFrames {
+        let (head, tail) = (shape.envelope)(&common);
+        ShapedFrames {
+            shape,
+            lead: [shape.event.0, &head].concat().into_bytes(),
+            tail: tail.into_bytes(),
             writer: Writer::new(seed),
+            wants_ids: common.prompt_ids.is_some(),
             opened: false,
-            completion_tokens: 0,
-            cached_tokens: 0,
+            told: Told {
+                prompt_tokens: common.prompt_tokens,
+                arrival_ns: common.arrival_ns,
+                ..Told::default()
+            },
+            common,
             out: Vec::with_capacity(512),
         }
     }
 
-    /// The bytes for these tokens: one frame, behind the opening one if they are the first, and before the
-    /// usage and the end mark if they are the last.
-    pub(super) fn write(&mut self, delivery: &Delivery) -> Bytes {
-        self.out.clear();
-        self.cached_tokens = delivery.cached_tokens;
-        let opens = !std::mem::replace(&mut self.opened, true);
-        if opens && self.common.route == Route::Chat {
-            self.role_frame();
-        }
-        self.text_frame(delivery, opens);
-        if delivery.finish.is_some() {
-            if self.common.include_usage {
-                self.usage_frame();
-            }
-            self.put("data: [DONE]\n\n");
-        }
-        Bytes::copy_from_slice(&self.out)
+    /// A frame with this choice and no text.
+    pub(super) fn bare_frame(&mut self, choice: &str, more: &str) {
+        self.out.extend_from_slice(&self.lead);
+        self.put(choice);
+        self.put("}]");
+        self.out.extend_from_slice(&self.tail);
+        self.put(more);
+        self.end_frame(false);
     }
 
-    fn role_frame(&mut self) {
+    /// What has been written since the last look.
+    pub(super) fn take(&mut self) -> Bytes {
+        let bytes = Bytes::copy_from_slice(&self.out);
+        self.out.clear();
+        bytes
+    }
+
+    fn first_frame(&mut self) {
         self.out.extend_from_slice(&self.lead);
-        self.put("{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"\"},\"logprobs\":null,");
-        self.put("\"finish_reason\":null}]");
-        self.put_prompt_ids();
-        self.end_frame();
+        self.put(self.shape.first);
+        self.put("}]");
+        self.out.extend_from_slice(&self.tail);
+        if let Some(ids) = self.common.prompt_ids.take() {
+            self.put(",\"prompt_token_ids\":");
+            put_list(&mut self.out, &ids);
+        }
+        self.end_frame(false);
+    }
+
+    fn token_frames(&mut self, delivery: &Delivery, opens: bool) {
+        self.told.completion_tokens += u64::from(delivery.tokens());
+        self.told.finish = delivery.finish;
+        let own_finish = match self.shape.finish {
+            FinishShape::WithText { .. } => None,
+            FinishShape::Own { length, stop } => delivery.finish.map(|finish| match finish {
+                Finish::Length => length,
+                Finish::Stop => stop,
+            }),
+        };
+        // The token that ends an output has no text, and no frame where the end has its own.
+        if own_finish.is_none() || delivery.tokens() > 1 || delivery.finish != Some(Finish::Stop) {
+            self.text_frame(delivery, opens);
+        }
+        if let Some(choice) = own_finish {
+            self.out.extend_from_slice(&self.lead);
+            self.put(choice);
+            self.close_finish();
+        }
     }
 
     fn text_frame(&mut self, delivery: &Delivery, opens: bool) {
-        let chat = self.common.route == Route::Chat;
         self.out.extend_from_slice(&self.lead);
-        self.put(if chat { "{\"index\":0,\"delta\":{\"content\":\"" } else { "{\"index\":0,\"text\":\"" });
+        self.put(self.shape.text.0);
         let ids = self.put_text(delivery);
-        self.put(if chat { "\"},\"logprobs\":null," } else { "\",\"logprobs\":null," });
-        self.put(match delivery.finish {
-            None => "\"finish_reason\":null",
-            Some(Finish::Length) => "\"finish_reason\":\"length\",\"stop_reason\":null",
-            Some(Finish::Stop) => "\"finish_reason\":\"stop\",\"stop_reason\":null",
-        });
+        let ends = match (&self.shape.finish, delivery.finish) {
+            (FinishShape::WithText { length, .. }, Some(Finish::Length)) => Some(*length),
+            (FinishShape::WithText { stop, .. }, Some(Finish::Stop)) => Some(*stop),
+            _ => None,
+        };
+        self.put(ends.unwrap_or(self.shape.text.1));
         if let Some(ids) = ids {
             self.put(",\"token_ids\":");
             put_list(&mut self.out, &ids);
         }
         if opens
-            && !chat
+            && self.common.route == Route::Completions
             && let Some(prompt_ids) = &self.common.prompt_ids
         {
             self.out.extend_from_slice(b",\"prompt_token_ids\":");
             put_list(&mut self.out, prompt_ids);
         }
+        if ends.is_some() {
+            self.close_finish();
+        } else {
+            self.put("}]");
+            self.out.extend_from_slice(&self.tail);
+            self.end_frame(true);
+        }
+    }
+
+    /// Closes the frame that ends the output.
+    fn close_finish(&mut self) {
         self.put("}]");
-        self.completion_tokens += u64::from(delivery.tokens());
-        self.end_frame();
+        self.out.extend_from_slice(&self.tail);
+        if self.shape.usage.on_finish {
+            (self.shape.usage.complete)(&mut self.out, &self.told);
+        }
+        if !self.has_usage_frame() {
+            (self.shape.last)(&mut self.out, &self.told);
+        }
+        self.end_frame(matches!(self.shape.finish, FinishShape::WithText { .. }));
     }
 
     /// Writes the text of the tokens; returns their ids where they were asked for.
@@ -135,43 +185,78 @@ impl Frames {
         wants_ids.then_some(ids)
     }
 
-    fn put_prompt_ids(&mut self) {
-        if let Some(ids) = self.common.prompt_ids.take() {
-            self.put(",\"prompt_token_ids\":");
-            put_list(&mut self.out, &ids);
-        }
+    fn has_usage_frame(&self) -> bool {
+        self.common.include_usage && !self.shape.usage.on_finish
     }
 
     fn usage_frame(&mut self) {
         self.out.extend_from_slice(&self.lead);
         self.put("]");
-        self.put_usage();
-        self.out.pop();
-        self.put(",\"prompt_tokens_details\":{\"cached_tokens\":");
-        put_number(&mut self.out, self.cached_tokens);
-        self.put("}}}\n\n");
-    }
-
-    fn end_frame(&mut self) {
-        if self.common.continuous_usage {
-            self.put_usage();
-        }
-        self.put("}\n\n");
-    }
-
-    fn put_usage(&mut self) {
-        let (prompt, completion) = (self.common.prompt_tokens, self.completion_tokens);
-        self.put(",\"usage\":{\"prompt_tokens\":");
-        put_number(&mut self.out, prompt);
-        self.put(",\"total_tokens\":");
-        put_number(&mut self.out, prompt + completion);
-        self.put(",\"completion_tokens\":");
-        put_number(&mut self.out, completion);
+        self.out.extend_from_slice(&self.tail);
+        (self.shape.usage.complete)(&mut self.out, &self.told);
+        (self.shape.last)(&mut self.out, &self.told);
         self.put("}");
+        self.put(self.shape.event.1);
+    }
+
+    fn end_frame(&mut self, has_text: bool) {
+        let asked = self.common.continuous_usage;
+        let usage = &self.shape.usage;
+        let tells = match usage.continuous {
+            Continuous::Asked => asked,
+            Continuous::AskedWithText => asked && has_text,
+            Continuous::Always => true,
+        };
+        if tells && !(usage.on_finish && self.told.finish.is_some()) {
+            (usage.running)(&mut self.out, &self.told);
+        }
+        self.put("}");
+        self.put(self.shape.event.1);
     }
 
     fn put(&mut self, text: &str) {
         self.out.extend_from_slice(text.as_bytes());
+    }
+}
+
+impl Frames for ShapedFrames {
+    fn write(&mut self, delivery: &Delivery) -> Bytes {
+        self.told.cached_tokens = delivery.cached_tokens;
+        let opens = !std::mem::replace(&mut self.opened, true);
+        if opens {
+            self.told.first_ns = self.common.clock.now_ns();
+            if !self.shape.first.is_empty() {
+                self.first_frame();
+            }
+        }
+        if delivery.finish.is_some() {
+            self.told.last_ns = self.common.clock.now_ns();
+        }
+        if self.shape.one_by_one {
+            let mut rest = Some(*delivery);
+            while let Some(delivery) = rest {
+                let (one, more) = delivery.split(1);
+                self.token_frames(&one, opens);
+                rest = more;
+            }
+        } else {
+            self.token_frames(delivery, opens);
+        }
+        if delivery.finish.is_some() {
+            if self.has_usage_frame() {
+                self.usage_frame();
+            }
+            self.put(self.shape.done);
+        }
+        self.take()
+    }
+
+    fn fail(&mut self, message: &str) -> Bytes {
+        (self.shape.fail)(message).into()
+    }
+
+    fn end(&mut self) -> Bytes {
+        Bytes::from_static(self.shape.done.as_bytes())
     }
 }
 
@@ -212,7 +297,8 @@ pub(super) fn put_list(out: &mut Vec<u8>, ids: &[u32]) {
     out.push(b']');
 }
 
-fn put_number(out: &mut Vec<u8>, mut number: u64) {
+/// Appends a number in digits.
+pub(super) fn put_number(out: &mut Vec<u8>, mut number: u64) {
     let mut digits = [0; 20];
     let mut at = digits.len();
     loop {

@@ -1,56 +1,86 @@
-//! `/v1/chat/completions` and `/v1/completions`.
-
-use std::convert::Infallible;
-use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+//! Requests for output, from the body to the answer.
 
 use axum::body::Body;
 use axum::extract::Request;
 use axum::response::Response;
-use bytes::Bytes;
-use http::StatusCode;
-use hyper::body::{Body as HttpBody, Frame};
-use serde_json::{Value, json};
+use http::{Extensions, StatusCode};
 
-use super::answer::{Refusal, json_answer, with_type};
-use super::body::{self, Collected, Fields, StreamOptions};
-use super::frames::{Common, Frames, Route, write_text};
+use super::answer::{Refusal, Why, json_answer, with_type};
+use super::body::{self, Collected, Fields};
+use super::dialect::{Format, Output, Rules};
+use super::events::Events;
+use super::fault::{Fault, FaultKind, Line, Lurking, RETRY_AFTER_SECONDS};
+use super::frames::{Common, Route, write_text};
 use super::routes::{App, Arrival};
 use super::stream::Ticket;
 use crate::clock::unix_seconds;
-use crate::engine::{self, Finish};
+use crate::engine;
 use crate::random::{Random, mix};
 use crate::text::Writer;
 use crate::tokenizer::{END_TOKEN, token_id};
 
-/// Output tokens of a completion that does not say how many.
-const COMPLETION_TOKENS: u64 = 16;
-
 /// Shortest and longest output that ends by itself.
 const NATURAL_TOKENS: (u64, u64) = (200, 1500);
 
-/// A request, read and tokenized.
-struct Call {
-    model: Option<String>,
-    collected: Collected,
-    max_tokens: Option<u64>,
-    min_tokens: u64,
-    ignore_eos: bool,
-    seed: Option<i64>,
-    stream: bool,
-    options: StreamOptions,
+/// A request, read and tokenized, in the terms of all engines.
+pub(super) struct Call {
+    pub(super) model: Option<String>,
+    pub(super) collected: Collected,
+    pub(super) max_tokens: Option<u64>,
+    pub(super) min_tokens: u64,
+    pub(super) ignore_eos: bool,
+    pub(super) seed: Option<i64>,
+    pub(super) stream: bool,
+    pub(super) include_usage: bool,
+    pub(super) continuous_usage: bool,
+    pub(super) progress: bool,
 }
 
-/// Answers a request for output.
-pub(super) async fn generate(app: &App, route: Route, request: Request) -> Result<Response, Refusal> {
-    let arrival = request.extensions().get::<Arrival>().copied();
-    let arrival_ns = arrival.map_or_else(|| app.clock.now_ns(), |arrival| arrival.0);
-    let bytes = body::read(request.into_body()).await?;
-    let call = body::work(bytes, move |bytes| read(bytes, route)).await?;
-    app.check_model(call.model.as_deref())?;
+/// What of a request outlives its body.
+pub(super) struct Envelope {
+    arrival_ns: u64,
+    line: Option<Line>,
+}
 
-    let prompt_tokens = call.collected.prompt.tokens;
-    let max_tokens = max_tokens(app, &call, route)?;
+impl Envelope {
+    pub(super) fn new(app: &App, extensions: &Extensions) -> Envelope {
+        let arrival = extensions.get::<Arrival>().copied();
+        Envelope {
+            arrival_ns: arrival.map_or_else(|| app.clock.now_ns(), |arrival| arrival.0),
+            line: app.faults.as_ref().and_then(|_| extensions.get::<Line>().cloned()),
+        }
+    }
+}
+
+/// Answers a request of OpenAI's interface.
+pub(super) async fn generate(app: &App, route: Route, request: Request) -> Result<Response, Refusal> {
+    let envelope = Envelope::new(app, request.extensions());
+    let bytes = body::read(request.into_body()).await?;
+    let rules = app.manner.rules();
+    let call = body::work(bytes, move |bytes| read(bytes, route, &rules)).await?;
+    respond(app, route, call, envelope, app.manner.format(route)).await
+}
+
+/// Answers a call in this format.
+pub(super) async fn respond(
+    app: &App,
+    route: Route,
+    mut call: Call,
+    envelope: Envelope,
+    format: &'static dyn Format,
+) -> Result<Response, Refusal> {
+    let rules = app.manner.rules();
+    if rules.checks_model {
+        app.check_model(call.model.as_deref())?;
+    }
+    let max_tokens = max_tokens(app, &mut call, route, &rules)?;
+    let fault = app.faults.as_ref().and_then(|faults| faults.next());
+    if let Some(Fault { kind: FaultKind::RateLimit, .. }) = fault {
+        let why = Why::Busy { retry_after_seconds: RETRY_AFTER_SECONDS };
+        return Err(Refusal::new(why, "too many requests; come back later"));
+    }
+
+    let Envelope { arrival_ns, line } = envelope;
     let id = app.inbox.next_id();
     let seed = call.seed.map_or(mix(id.0), |seed| mix(seed as u64));
     let natural_end = (!call.ignore_eos).then(|| {
@@ -64,62 +94,88 @@ pub(super) async fn generate(app: &App, route: Route, request: Request) -> Resul
         id: format!("{prefix}-{:016x}", mix(id.0 ^ app.started)),
         created: unix_seconds(),
         model: call.model.unwrap_or_else(|| app.profile.served_name().to_owned()),
-        prompt_tokens,
+        prompt_tokens: call.collected.prompt.tokens,
         prompt_ids: call.collected.ids,
-        include_usage: call.options.include_usage,
-        continuous_usage: call.options.include_usage && call.options.continuous_usage_stats,
+        include_usage: call.include_usage,
+        continuous_usage: call.continuous_usage,
+        progress: call.progress,
+        arrival_ns,
+        clock: app.clock,
     };
     let request = engine::Request { id, prompt: call.collected.prompt, max_tokens, natural_end, arrival_ns };
     let ticket = Ticket::submit(&app.inbox, request, app.worker);
     if call.stream {
-        let events = Events { ticket, frames: Frames::new(common, seed), ended: false };
-        Ok(with_type(StatusCode::OK, "text/event-stream; charset=utf-8", Body::new(events)))
+        let lurking = fault.map(|fault| Lurking::new(fault, line));
+        let keep_alive = app.keep_alive.filter(|_| format.has_comments());
+        let events = Events::new(ticket, format.frames(common, seed), keep_alive, lurking);
+        Ok(with_type(StatusCode::OK, format.media_type(), Body::new(events)))
     } else {
-        Ok(json_answer(&whole(ticket, common, seed).await))
+        let output = collect(ticket, &common, seed).await;
+        Ok(json_answer(&format.whole(common, output)))
     }
 }
 
 /// Reads and tokenizes a body.
-fn read(bytes: &[u8], route: Route) -> Result<Call, Refusal> {
+fn read(bytes: &[u8], route: Route, rules: &Rules) -> Result<Call, Refusal> {
+    if let Some(known) = rules.known_fields {
+        Fields::check_names(bytes, known)?;
+    }
     let fields = Fields::parse(bytes)?;
     if fields.n.is_some_and(|n| n != 1) {
         return Err(Refusal::bad_request(
             "this engine gives one answer per request: leave out `n`, or send 1",
         ));
     }
-    let wants_ids = fields.return_token_ids.unwrap_or(false);
+    if !rules.prompt_ids && fields.has_prompt_ids() {
+        return Err(Refusal::bad_request("`prompt` must be a text"));
+    }
+    let wants_ids = rules.token_ids && fields.return_token_ids.unwrap_or(false);
     let mut collected = Collected { ids: wants_ids.then(Vec::new), ..Collected::default() };
     match route {
         Route::Chat => fields.tokenize_messages(|id| collected.push(id))?,
         Route::Completions => fields.tokenize_prompt(|id| collected.push(id))?,
     }
+    let unless_declined = rules.usage_unless_declined;
+    let options = fields.stream_options;
+    let include_usage = options.is_some_and(|options| options.include_usage.unwrap_or(unless_declined));
+    let continuous = options.is_some_and(|options| options.continuous_usage_stats.unwrap_or(unless_declined));
     Ok(Call {
         collected,
         max_tokens: fields.max_completion_tokens.or(fields.max_tokens),
-        min_tokens: fields.min_tokens.unwrap_or(0),
-        ignore_eos: fields.ignore_eos.unwrap_or(false),
+        min_tokens: fields.min_tokens.filter(|_| rules.min_tokens).unwrap_or(0),
+        ignore_eos: rules.ignore_eos && fields.ignore_eos.unwrap_or(false),
         seed: fields.seed,
         stream: fields.stream.unwrap_or(false),
-        options: fields.stream_options.unwrap_or_default(),
+        include_usage,
+        continuous_usage: rules.continuous_usage && include_usage && continuous,
+        progress: fields.return_progress.unwrap_or(false),
         model: fields.model,
     })
 }
 
 /// Output tokens that the request may have: as many as it asks, as far as the model's length has room.
-fn max_tokens(app: &App, call: &Call, route: Route) -> Result<u64, Refusal> {
+fn max_tokens(app: &App, call: &mut Call, route: Route, rules: &Rules) -> Result<u64, Refusal> {
     let max_length = app.profile.max_model_length();
-    let prompt_tokens = call.collected.prompt.tokens;
-    if prompt_tokens == 0 {
+    let prompt = &mut call.collected.prompt;
+    if prompt.tokens == 0 {
         return Err(Refusal::bad_request("the prompt has no tokens"));
     }
+    if rules.cuts_prompts {
+        let output = call.max_tokens.unwrap_or(1).clamp(1, max_length.div_ceil(2));
+        prompt.truncate(max_length.saturating_sub(output).max(1));
+    }
+    let prompt_tokens = prompt.tokens;
     let room = max_length.saturating_sub(prompt_tokens);
     if room == 0 {
-        return Err(Refusal::bad_request(format!(
-            "This model's maximum context length is {max_length} tokens, and the prompt has {prompt_tokens} \
-             tokens, which leaves no room for output. Send a shorter prompt."
-        )));
+        return Err(Refusal::new(
+            Why::TooLong { prompt_tokens, max_length },
+            format!(
+                "This model's maximum context length is {max_length} tokens, and the prompt has \
+                 {prompt_tokens} tokens, which leaves no room for output. Send a shorter prompt."
+            ),
+        ));
     }
-    let default = if route == Route::Chat { room } else { COMPLETION_TOKENS };
+    let default = if route == Route::Chat { room } else { rules.completion_tokens.unwrap_or(room) };
     match call.max_tokens.unwrap_or(default) {
         0 => Err(Refusal::bad_request("`max_tokens` must be at least 1")),
         asked if asked < call.min_tokens => {
@@ -129,85 +185,28 @@ fn max_tokens(app: &App, call: &Call, route: Route) -> Result<u64, Refusal> {
     }
 }
 
-/// The body of a stream: each poll sends what has come since the last one.
-struct Events {
-    ticket: Ticket,
-    frames: Frames,
-    ended: bool,
-}
-
-impl HttpBody for Events {
-    type Data = Bytes;
-    type Error = Infallible;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        if self.ended {
-            return Poll::Ready(None);
-        }
-        let delivery = ready!(self.ticket.poll_next(cx));
-        self.ended = delivery.finish.is_some();
-        Poll::Ready(Some(Ok(Frame::data(self.frames.write(&delivery)))))
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.ended
-    }
-}
-
-/// The answer in one piece.
-async fn whole(mut ticket: Ticket, common: Common, seed: u64) -> Value {
+/// Waits for all output.
+async fn collect(mut ticket: Ticket, common: &Common, seed: u64) -> Output {
     let mut writer = Writer::new(seed);
     let mut text = Vec::new();
     let mut ids = Vec::new();
     let mut completion_tokens = 0;
-    let (finish, cached_tokens) = loop {
+    let mut first_ns = None;
+    loop {
         let delivery = ticket.next().await;
+        first_ns.get_or_insert_with(|| common.clock.now_ns());
         completion_tokens += u64::from(delivery.tokens());
         write_text(&mut writer, &delivery, &mut text, |piece| ids.push(piece.map_or(END_TOKEN, token_id)));
-        if let Some(finish) = delivery.finish {
-            break (finish, delivery.cached_tokens);
-        }
-    };
-    let text = String::from_utf8_lossy(&text);
-    let mut choice = json!({
-        "index": 0,
-        "logprobs": null,
-        "finish_reason": match finish { Finish::Length => "length", Finish::Stop => "stop" },
-        "stop_reason": null,
-    });
-    let object = match common.route {
-        Route::Chat => {
-            choice["message"] = json!({ "role": "assistant", "content": text });
-            "chat.completion"
-        }
-        Route::Completions => {
-            choice["text"] = json!(text);
-            "text_completion"
-        }
-    };
-    let mut answer = json!({
-        "id": common.id,
-        "object": object,
-        "created": common.created,
-        "model": common.model,
-        "choices": [],
-        "usage": {
-            "prompt_tokens": common.prompt_tokens,
-            "total_tokens": common.prompt_tokens + completion_tokens,
-            "completion_tokens": completion_tokens,
-            "prompt_tokens_details": { "cached_tokens": cached_tokens },
-        },
-    });
-    if let Some(prompt_ids) = common.prompt_ids {
-        choice["token_ids"] = json!(ids);
-        match common.route {
-            Route::Chat => answer["prompt_token_ids"] = json!(prompt_ids),
-            Route::Completions => choice["prompt_token_ids"] = json!(prompt_ids),
-        }
+        let Some(finish) = delivery.finish else { continue };
+        let last_ns = common.clock.now_ns();
+        return Output {
+            text: String::from_utf8_lossy(&text).into_owned(),
+            ids,
+            completion_tokens,
+            cached_tokens: delivery.cached_tokens,
+            finish,
+            first_ns: first_ns.unwrap_or(last_ns),
+            last_ns,
+        };
     }
-    answer["choices"] = json!([choice]);
-    answer
 }

@@ -29,6 +29,17 @@ impl Delivery {
     pub(super) fn tokens(&self) -> u32 {
         self.plain + self.looping
     }
+
+    /// The first tokens, at most so many, and the rest, if there is any.
+    pub(super) fn split(&self, tokens: u32) -> (Delivery, Option<Delivery>) {
+        if tokens >= self.tokens() {
+            return (*self, None);
+        }
+        let plain = self.plain.min(tokens);
+        let first = Delivery { plain, looping: tokens - plain, finish: None, ..*self };
+        let rest = Delivery { plain: self.plain - plain, looping: self.looping - first.looping, ..*self };
+        (first, Some(rest))
+    }
 }
 
 /// The place of hand-over. It holds counts, not text: a slow reader costs no memory.

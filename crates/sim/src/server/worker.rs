@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use axum::Router;
+use axum::{Extension, Router};
 use hyper::server::conn::http1;
 use hyper_util::rt::TokioIo;
 use hyper_util::service::TowerToHyperService;
@@ -15,6 +15,7 @@ use tokio::sync::{Notify, mpsc, watch};
 use tokio::time::{sleep, timeout};
 
 use super::driver::lock;
+use super::fault::Line;
 use super::routes::{self, App};
 use super::stream::Stream;
 
@@ -102,6 +103,8 @@ pub(super) struct Connections {
     worker: Arc<Worker>,
     handle: Handle,
     router: Router,
+    /// True if the server fails on purpose.
+    fails: bool,
     stopped: watch::Receiver<bool>,
 }
 
@@ -112,13 +115,20 @@ impl Connections {
         app: App,
         stopped: watch::Receiver<bool>,
     ) -> Connections {
-        Connections { worker, handle, router: routes::router(app), stopped }
+        let fails = app.faults.is_some();
+        Connections { worker, handle, router: routes::router(app), fails, stopped }
     }
 
     /// Serves this connection on the worker. `_open` tells by its end that the connection has ended.
     fn serve(&self, stream: std::net::TcpStream, open: mpsc::Sender<()>) {
-        let router = self.router.clone();
+        let mut router = self.router.clone();
         let mut stopped = self.stopped.clone();
+        let mut line = None;
+        if self.fails {
+            let cut = Line::default();
+            router = router.layer(Extension(cut.clone()));
+            line = stream.try_clone().ok().map(|socket| (cut, socket));
+        }
         self.handle.spawn(async move {
             let _open = open;
             // A connection that fails concerns its client alone.
@@ -128,11 +138,22 @@ impl Connections {
                 .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
             tokio::pin!(connection);
             tokio::select! {
-                _ = connection.as_mut() => return,
+                _ = connection.as_mut() => return reset_if_cut(line),
                 _ = stopped.wait_for(|&stopped| stopped) => connection.as_mut().graceful_shutdown(),
             }
             let _ = timeout(GRACE, connection).await;
         });
+    }
+}
+
+/// Makes the end of a connection a reset, if a fault wants that. The connection must not have been shut down.
+fn reset_if_cut(line: Option<(Line, std::net::TcpStream)>) {
+    if let Some((cut, socket)) = line
+        && cut.is_cut()
+        && let Ok(socket) = TcpStream::from_std(socket)
+    {
+        // If the system cannot do it, the connection ends all the same.
+        let _ = socket.set_zero_linger();
     }
 }
 

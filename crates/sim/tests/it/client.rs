@@ -2,9 +2,10 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::thread;
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// An answer, its chunks joined.
 #[derive(Debug)]
@@ -60,6 +61,36 @@ pub(crate) fn get(address: SocketAddr, path: &str) -> Answer {
 
 pub(crate) fn post(address: SocketAddr, path: &str, body: &Value) -> Answer {
     receive(send(address, "POST", path, "", &body.to_string()))
+}
+
+/// A chat whose length is exact, streamed with all the usage there is.
+pub(crate) fn chat(content: &str, max_tokens: u64) -> Value {
+    json!({
+        "model": "model",
+        "messages": [{ "role": "user", "content": content }],
+        "max_tokens": max_tokens,
+        "ignore_eos": true,
+        "stream": true,
+        "stream_options": { "include_usage": true, "continuous_usage_stats": true },
+    })
+}
+
+/// The first series of a gauge or counter.
+pub(crate) fn metric(address: SocketAddr, name: &str) -> f64 {
+    let page = get(address, "/metrics").body;
+    let line = page.lines().find(|line| line.starts_with(name)).expect("the metric");
+    line.rsplit(' ').next().unwrap().parse().unwrap()
+}
+
+/// Asks again and again until a gauge or counter has this value.
+pub(crate) fn wait_for(address: SocketAddr, name: &str, value: f64) {
+    for _ in 0..3000 {
+        if metric(address, name) == value {
+            return;
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    panic!("{name} never became {value}");
 }
 
 fn join_chunks(mut rest: &str) -> String {

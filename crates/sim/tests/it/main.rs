@@ -3,7 +3,9 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod client;
+mod dialects;
 mod engine;
+mod faults;
 mod profile;
 mod runs;
 mod server;

@@ -1,15 +1,14 @@
 //! The server over real sockets.
 
 use std::io::Read;
-use std::net::{SocketAddr, TcpStream};
+use std::net::TcpStream;
 use std::thread;
-use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokometer_sim::tokenizer::{self, MESSAGE_TOKENS, REPLY_TOKENS};
 use tokometer_sim::{Profile, Running, Server, ServerOptions, SimError};
 
-use crate::client::{Answer, get, post, receive, send};
+use crate::client::{Answer, chat, get, metric, post, receive, send, wait_for};
 use crate::runs::{fast, numbered_words};
 
 fn start() -> Running {
@@ -17,36 +16,8 @@ fn start() -> Running {
 }
 
 fn start_with(profile: Profile, api_key: Option<&str>) -> Running {
-    let listen = SocketAddr::from(([127, 0, 0, 1], 0));
-    Server::start(profile, ServerOptions { listen, api_key: api_key.map(str::to_owned) }).unwrap()
-}
-
-fn chat(content: &str, max_tokens: u64) -> Value {
-    json!({
-        "model": "model",
-        "messages": [{ "role": "user", "content": content }],
-        "max_tokens": max_tokens,
-        "ignore_eos": true,
-        "stream": true,
-        "stream_options": { "include_usage": true, "continuous_usage_stats": true },
-    })
-}
-
-fn metric(address: SocketAddr, name: &str) -> f64 {
-    let page = get(address, "/metrics").body;
-    let line = page.lines().find(|line| line.starts_with(name)).expect("the metric");
-    line.rsplit(' ').next().unwrap().parse().unwrap()
-}
-
-/// Asks again and again until a gauge or counter has this value.
-fn wait_for(address: SocketAddr, name: &str, value: f64) {
-    for _ in 0..3000 {
-        if metric(address, name) == value {
-            return;
-        }
-        thread::sleep(Duration::from_millis(10));
-    }
-    panic!("{name} never became {value}");
+    let options = ServerOptions { api_key: api_key.map(str::to_owned), ..ServerOptions::default() };
+    Server::start(profile, options).unwrap()
 }
 
 fn check_error(answer: &Answer, status: u16, part: &str) {
@@ -307,7 +278,7 @@ fn the_key_guards_v1_alone() {
         assert_eq!(get(address, path).status, 200);
     }
     assert_eq!(post(address, "/tokenize", &json!({ "prompt": "open" })).status, 200);
-    let options = ServerOptions { listen: address, api_key: Some("secret-key".to_owned()) };
+    let options = ServerOptions { api_key: Some("secret-key".to_owned()), ..ServerOptions::default() };
     assert!(!format!("{options:?} {running:?}").contains("secret"));
 }
 
@@ -387,7 +358,7 @@ fn where_the_record_looped_the_text_does() {
 #[test]
 fn a_taken_port_is_said() {
     let running = start();
-    let options = ServerOptions { listen: running.addr(), api_key: None };
+    let options = ServerOptions { listen: running.addr(), ..ServerOptions::default() };
     // Also where it is started, and given up, on somebody's event loop.
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let error = runtime.block_on(async { Server::start(fast(), options).unwrap_err() });
