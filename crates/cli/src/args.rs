@@ -30,6 +30,8 @@ pub(crate) enum Command {
     Run(Box<RunArgs>),
     /// Measure the embedded simulated engine: nothing else is needed
     Demo(Box<DemoArgs>),
+    /// Show what is known of a server, and how it streams
+    Probe(Box<ProbeArgs>),
     /// Start the simulated engine as a server of its own
     Sim(SimArgs),
     /// Show a run: as a terminal table, a page, or its record
@@ -208,6 +210,20 @@ pub(crate) struct OutputArgs {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct ProbeArgs {
+    /// Server: `host`, `host:port`, `http(s)://…`, with or without `/v1`; none: look on this machine's usual ports
+    pub(crate) url: Option<String>,
+    #[command(flatten)]
+    pub(crate) target: TargetArgs,
+    /// Print one JSON document on standard output
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Send nothing beyond probes: leave out how the server streams
+    #[arg(long)]
+    pub(crate) no_requests: bool,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct SimArgs {
     /// Built-in name (`h200-x4`, `rtx-pro-6000-x4`) or a run record
     #[arg(long, value_name = "NAME|FILE", default_value = "h200-x4")]
@@ -224,6 +240,12 @@ pub(crate) struct SimArgs {
     /// Require the API key in this environment variable on /v1
     #[arg(long, value_name = "VAR")]
     pub(crate) api_key_env: Option<String>,
+    /// Engine to answer like: native, vllm, vllm-rust, sglang, llamacpp, tensorrt-llm, tgi, ollama
+    #[arg(long, value_name = "NAME", default_value = "native")]
+    pub(crate) dialect: tokometer_sim::Dialect,
+    /// What goes wrong on purpose, as NAME[@TOKENS][/EVERY]: error, truncated, tokenless, reset, stall, rate-limit
+    #[arg(long = "fault", value_name = "FAULT")]
+    pub(crate) faults: Vec<tokometer_sim::Fault>,
     /// Tokens that the simulated KV cache holds, instead of the profile's
     #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) kv_tokens: Option<u64>,

@@ -2,6 +2,7 @@
 
 pub(crate) mod demo;
 pub(crate) mod import;
+pub(crate) mod probe;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod schema;

@@ -18,6 +18,7 @@ fn main() -> ExitCode {
     let result = match cli.command {
         Command::Run(args) => commands::run::run(*args),
         Command::Demo(args) => commands::demo::demo(*args),
+        Command::Probe(args) => commands::probe::probe(&args),
         Command::Sim(args) => commands::sim::sim(&args),
         Command::Report(args) => commands::report::report(&args),
         Command::Import(args) => commands::import::import(&args),

@@ -6,7 +6,7 @@ mod ending;
 pub(crate) mod interrupt;
 mod measure;
 mod prompts;
-mod server;
+pub(crate) mod server;
 mod settings;
 
 use std::sync::Arc;
@@ -160,7 +160,7 @@ impl Session {
                 return Ok(());
             }
         };
-        let gauges = |names| Gauges::new(Arc::clone(&site.server.control), Target::METRICS_PATH, names);
+        let gauges = |names| Gauges::new(Arc::clone(&site.server.control), site.target.metrics_path, names);
         let conductor = Conductor {
             run: run.id.clone(),
             engine: LoadEngine::start(site.threads, connector, clock)?,

@@ -30,7 +30,7 @@ pub(crate) fn demo(args: DemoArgs) -> anyhow::Result<u8> {
             "this is the full default matrix (--full measures it); the demo itself measures 8K and 64K × 1, 8, 64",
         );
     }
-    let options = ServerOptions { listen: ([127, 0, 0, 1], 0).into(), api_key: None };
+    let options = ServerOptions::default();
     let server = Server::start(profile, options)?;
     let session = Session {
         url: Some(format!("http://{}", server.addr())),

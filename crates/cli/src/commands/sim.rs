@@ -25,7 +25,13 @@ pub(crate) fn sim(args: &SimArgs) -> anyhow::Result<u8> {
     };
     let name = profile.name().to_owned();
     let model = profile.served_name().to_owned();
-    let options = ServerOptions { listen: args.listen(), api_key };
+    let options = ServerOptions {
+        listen: args.listen(),
+        api_key,
+        dialect: args.dialect,
+        faults: args.faults.clone(),
+        ..ServerOptions::default()
+    };
     let server = Server::start(profile, options)?;
     out::result_line(&format!(
         "simulated engine, profile {name}, model {model}: http://{} (Ctrl-C ends it)",

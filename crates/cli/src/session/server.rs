@@ -145,7 +145,7 @@ mod tests {
     use crate::failure;
 
     fn simulated() -> Running {
-        let options = ServerOptions { listen: ([127, 0, 0, 1], 0).into(), api_key: None };
+        let options = ServerOptions::default();
         Server::start(Profile::builtin("h200-x4").unwrap(), options).unwrap()
     }
 

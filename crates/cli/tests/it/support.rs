@@ -91,7 +91,7 @@ pub(crate) fn load(folder: &Path) -> Run {
 /// The simulated engine in this process.
 pub(crate) fn simulated(api_key: Option<&str>) -> Running {
     let profile = Profile::builtin("h200-x4").unwrap();
-    let options = ServerOptions { listen: ([127, 0, 0, 1], 0).into(), api_key: api_key.map(str::to_owned) };
+    let options = ServerOptions { api_key: api_key.map(str::to_owned), ..ServerOptions::default() };
     Server::start(profile, options).unwrap()
 }
 
