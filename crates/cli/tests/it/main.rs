@@ -4,6 +4,7 @@
 
 mod arguments;
 mod capacity;
+mod dialects;
 #[cfg(unix)]
 mod endings;
 mod foreign;
