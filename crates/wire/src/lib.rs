@@ -36,6 +36,7 @@ mod headers;
 mod ledger;
 pub mod loop_lag;
 pub mod metrics;
+mod ndjson;
 mod redact;
 mod repetition;
 pub mod response;
