@@ -33,6 +33,7 @@ mod error;
 mod exchange;
 mod failure;
 mod headers;
+mod http2;
 mod ledger;
 pub mod loop_lag;
 pub mod metrics;
@@ -47,7 +48,7 @@ mod transport;
 mod url;
 
 pub use connection::Connection;
-pub use connector::{Connector, PreparedRequest, Timeouts, TlsOptions};
+pub use connector::{Connector, HttpVersion, PreparedRequest, Timeouts, TlsOptions};
 pub use control::{Answer, Control};
 pub use dialect::{Dialect, Endpoint, Expect};
 pub use error::WireError;

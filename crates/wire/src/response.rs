@@ -6,6 +6,8 @@ mod events;
 mod head;
 mod verdict;
 
+use std::collections::BTreeMap;
+
 use crate::dialect::Expect;
 use crate::exchange::{Channel, EventSink, Exchange, Outcome};
 use crate::failure::{Failure, FailureKind};
@@ -178,6 +180,11 @@ impl ResponseReader {
     pub fn is_reusable(&self) -> bool {
         let head = self.head.as_ref().is_some_and(|head| head.keep_alive && head.body.is_done());
         head && !self.leftover && matches!(self.outcome, Some(Outcome::Ended | Outcome::Failed))
+    }
+
+    /// Headers of the response with lower-case names.
+    pub(crate) fn headers(&self) -> BTreeMap<String, String> {
+        head::header_map(&self.head_bytes)
     }
 
     /// Arrival of the last byte.

@@ -4,6 +4,7 @@
 mod allocation;
 mod control;
 mod fixtures;
+mod http2;
 mod metrics;
 mod secrets;
 mod stamps;
