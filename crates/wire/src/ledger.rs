@@ -57,10 +57,14 @@ impl Ledger {
         self.finished |= delta.rare.as_ref().is_some_and(|rare| rare.finish_reason.is_some());
         self.token_ids += u64::from(delta.token_ids);
         let by_usage = match delta.counted {
-            Counted::First => self.enter_usage(delta.usage)?.map(|count| count + self.of_others()),
-            Counted::Other(choice) => self.enter_other(choice, delta.usage)?,
-            Counted::All => self.enter_all(delta.usage)?,
+            Counted::First => {
+                self.enter_usage(delta.usage).map(|count| count.map(|count| count + self.of_others()))
+            }
+            Counted::Other(choice) => self.enter_other(choice, delta.usage),
+            Counted::All => self.enter_all(delta.usage),
         };
+        // An event whose count cannot be is not handed out.
+        let by_usage = by_usage.inspect_err(|_| self.payload_events -= u32::from(is_payload))?;
         let by_engine = self.enter_engine(delta.engine);
         if !self.finished {
             self.usage_per_event |= by_usage.is_some();
