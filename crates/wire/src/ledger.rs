@@ -57,9 +57,9 @@ impl Ledger {
         self.finished |= delta.rare.as_ref().is_some_and(|rare| rare.finish_reason.is_some());
         self.token_ids += u64::from(delta.token_ids);
         let by_usage = match delta.counted {
-            Counted::First => {
-                self.enter_usage(delta.usage).map(|count| count.map(|count| count + self.of_others()))
-            }
+            Counted::First => self
+                .enter_usage(delta.usage)
+                .map(|count| count.map(|count| count.saturating_add(self.of_others()))),
             Counted::Other(choice) => self.enter_other(choice, delta.usage),
             Counted::All => self.enter_all(delta.usage),
         };
@@ -115,7 +115,7 @@ impl Ledger {
         if to < from {
             return Err(Fell { from, to });
         }
-        Ok(Some(self.usage.completion.unwrap_or(0) + self.of_others()))
+        Ok(Some(self.of_others().saturating_add(self.usage.completion.unwrap_or(0))))
     }
 
     /// The count of all choices together, by a usage that says so itself.
@@ -127,7 +127,7 @@ impl Ledger {
     }
 
     fn of_others(&self) -> u64 {
-        self.others.iter().sum()
+        self.others.iter().fold(0, |sum, &count| sum.saturating_add(count))
     }
 
     /// The count of these counters, where they have one.
@@ -163,13 +163,14 @@ impl Ledger {
     pub(crate) fn completion_tokens(&self) -> Option<u64> {
         // A zero from before the first output is no count of a request that had output.
         let real = |count: Option<u64>| count.filter(|&count| count > 0 || self.payload_events == 0);
-        let by_usage = self.usage.completion.map(|count| count + self.of_others());
+        let by_usage = self.usage.completion.map(|count| count.saturating_add(self.of_others()));
         real(by_usage).or(real(self.engine.generated))
     }
 
     /// Prompt tokens by usage, else those that the engine processed and those that it found cached.
     pub(crate) fn prompt_tokens(&self) -> Option<u64> {
-        let by_engine = self.engine.prompt.map(|processed| processed + self.engine.cached.unwrap_or(0));
+        let by_engine =
+            self.engine.prompt.map(|processed| processed.saturating_add(self.engine.cached.unwrap_or(0)));
         self.usage.prompt.or(by_engine)
     }
 
@@ -272,6 +273,16 @@ mod tests {
         assert_eq!(ledger.completion_tokens(), Some(8));
         assert!(ledger.enter(&other(1, u64::from(u32::MAX))).is_ok());
         assert_eq!(ledger.enter(&other(1, 2)), Err(Fell { from: u64::from(u32::MAX), to: 2 }));
+    }
+
+    #[test]
+    fn counts_beyond_all_reason_do_not_overflow() {
+        let mut ledger = Ledger::default();
+        let other = |choice| Delta { counted: Counted::Other(choice), ..event(false, Some(u64::MAX)) };
+        let engine = EngineCounters { prompt: Some(u64::MAX), cached: Some(7), generated: Some(u64::MAX) };
+        let last = Delta { engine, ..event(true, None) };
+        enter(&mut ledger, &[event(true, Some(u64::MAX)), other(1), other(2), last]);
+        assert_eq!(ledger.completion_tokens(), Some(u64::MAX));
     }
 
     #[test]
