@@ -18,6 +18,7 @@ use crate::connection::Connection;
 use crate::error::WireError;
 use crate::failure::{Failure, FailureKind};
 use crate::headers::Headers;
+use crate::http2::{Found, Pool};
 use crate::redact::Redactor;
 use crate::socket::StampedSocket;
 use crate::tls;
@@ -48,10 +49,25 @@ impl Default for Timeouts {
     }
 }
 
+/// The version of HTTP that measured requests use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum HttpVersion {
+    /// HTTP/1.1, unless the server chooses HTTP/2 when TLS is set up.
+    #[default]
+    Auto,
+    /// HTTP/1.1: each stream has a connection of its own.
+    One,
+    /// HTTP/2: streams share connections, each as many as the server allows. Without TLS the server must know.
+    Two,
+}
+
 /// A request as bytes; cheap to clone.
 #[derive(Clone)]
 pub struct PreparedRequest {
+    /// As HTTP/1.1 sends it.
     pub(crate) head: Bytes,
+    /// Path below the host, for HTTP/2.
+    pub(crate) path: Arc<str>,
     pub(crate) body: Bytes,
 }
 
@@ -68,7 +84,7 @@ impl fmt::Debug for PreparedRequest {
         f.debug_struct("PreparedRequest")
             .field("head_bytes", &self.head.len())
             .field("body_bytes", &self.body.len())
-            .finish()
+            .finish_non_exhaustive()
     }
 }
 
@@ -76,6 +92,7 @@ impl fmt::Debug for PreparedRequest {
 #[derive(Clone)]
 pub struct Connector {
     shared: Arc<Shared>,
+    http: HttpVersion,
 }
 
 /// What every connection to the target needs.
@@ -85,9 +102,16 @@ pub(crate) struct Shared {
     pub(crate) clock: Clock,
     pub(crate) timeouts: Timeouts,
     pub(crate) redactor: Redactor,
-    tls: Option<(TlsConnector, ServerName<'static>)>,
+    pool: Pool,
+    tls: Option<Tls>,
     /// Addresses of the host as last looked up; taken when a connection is opened, never while one is read.
     addresses: Mutex<Vec<SocketAddr>>,
+}
+
+/// What the protocols of a TLS connection are chosen from.
+struct Tls {
+    config: Arc<ClientConfig>,
+    name: ServerName<'static>,
 }
 
 impl Connector {
@@ -101,28 +125,63 @@ impl Connector {
     ) -> Result<Connector, WireError> {
         let tls = match target.scheme {
             Scheme::Http => None,
-            Scheme::Https => Some(tls_connector(&target, tls::client_config(tls)?)?),
+            Scheme::Https => {
+                let config = tls::client_config(tls)?;
+                Some(Tls { config, name: server_name(&target)? })
+            }
         };
         let redactor = Redactor::new(&headers);
         let addresses = Mutex::default();
-        Ok(Connector {
-            shared: Arc::new(Shared { target, headers, clock, timeouts, redactor, tls, addresses }),
-        })
+        let pool = Pool::default();
+        let shared = Shared { target, headers, clock, timeouts, redactor, pool, tls, addresses };
+        Ok(Connector { shared: Arc::new(shared), http: HttpVersion::Auto })
+    }
+
+    /// The same with this version of HTTP. Shared connections are shared among all clones.
+    #[must_use]
+    pub fn with_http(self, http: HttpVersion) -> Connector {
+        Connector { http, ..self }
+    }
+
+    /// The version of HTTP that measured requests are to use.
+    pub fn http(&self) -> HttpVersion {
+        self.http
     }
 
     /// Opens one connection, TLS included. The time for finding the host's address is not part of its set-up
     /// time.
+    ///
+    /// Over HTTP/2 it may be a place on a connection that is open already.
     pub async fn connect(&self) -> Result<Connection, Failure> {
-        let (transport, connect_ns) = self.open().await?;
-        Ok(Connection::new(Arc::clone(&self.shared), transport, connect_ns))
+        let shared = &self.shared;
+        let may_share = match self.http {
+            HttpVersion::One => false,
+            HttpVersion::Auto => shared.tls.is_some() && !shared.pool.is_declined(),
+            HttpVersion::Two => true,
+        };
+        if !may_share {
+            let (transport, connect_ns) = self.open().await?;
+            return Ok(Connection::new(Arc::clone(shared), transport, connect_ns));
+        }
+        let clock = shared.clock;
+        let open = self.open_as(self.http);
+        let must = self.http == HttpVersion::Two;
+        let found = shared.pool.lease(|| clock.now_ns(), shared.timeouts.connect, must, open).await;
+        Ok(match found.map_err(|failure| shared.redactor.failure(failure))? {
+            Found::Lease { lease, opened } => Connection::leased(Arc::clone(shared), lease, !opened),
+            Found::Declined(transport, connect_ns) => {
+                Connection::new(Arc::clone(shared), transport, connect_ns)
+            }
+        })
     }
 
     /// A POST of `body` to `path` (`/v1/chat/completions`) below the target's base path.
     pub fn prepare(&self, path: &str, body: Bytes) -> PreparedRequest {
         let shared = &self.shared;
-        let mut head = format!("POST {}{path} HTTP/1.1\r\n", shared.target.base_path);
+        let path: Arc<str> = format!("{}{path}", shared.target.base_path).into();
+        let mut head = format!("POST {path} HTTP/1.1\r\n");
         let mut line = |name: &str, value: &str| head.extend([name, ": ", value, "\r\n"]);
-        for (name, value) in self.default_headers() {
+        for (name, value) in shared.default_headers() {
             line(name, &value);
         }
         line("Content-Length", &body.len().to_string());
@@ -130,7 +189,7 @@ impl Connector {
             line(name, value.expose());
         }
         head.push_str("\r\n");
-        PreparedRequest { head: Bytes::from(head), body }
+        PreparedRequest { head: Bytes::from(head), path, body }
     }
 
     /// The target.
@@ -148,36 +207,28 @@ impl Connector {
         &self.shared.headers
     }
 
-    /// Headers of every request that the user did not replace.
-    fn default_headers(&self) -> impl Iterator<Item = (&'static str, String)> + '_ {
-        let own = [
-            ("Host", self.shared.target.authority()),
-            ("User-Agent", USER_AGENT.to_owned()),
-            ("Accept", "text/event-stream".to_owned()),
-            // A server or proxy that compresses holds events back.
-            ("Accept-Encoding", "identity".to_owned()),
-            ("Content-Type", "application/json".to_owned()),
-        ];
-        own.into_iter().filter(|(name, _)| !self.shared.headers.contains(name))
-    }
-
     pub(crate) fn shared(&self) -> &Shared {
         &self.shared
     }
 
-    /// An open transport and how long its set-up took.
+    /// An open transport for HTTP/1.1, and how long its set-up took.
     pub(crate) async fn open(&self) -> Result<(Transport, u64), Failure> {
+        self.open_as(HttpVersion::One).await
+    }
+
+    /// An open transport for what is not measured: HTTP/2 only where it is asked for by name.
+    pub(crate) async fn open_for_control(&self) -> Result<(Transport, u64), Failure> {
+        match self.http {
+            HttpVersion::Two => self.open_as(HttpVersion::Two).await,
+            HttpVersion::Auto | HttpVersion::One => self.open().await,
+        }
+    }
+
+    async fn open_as(&self, http: HttpVersion) -> Result<(Transport, u64), Failure> {
         let limit = self.shared.timeouts.connect;
-        match tokio::time::timeout(limit, self.shared.open()).await {
+        match tokio::time::timeout(limit, self.shared.open(http)).await {
             Ok(opened) => opened.map_err(|failure| self.shared.redactor.failure(failure)),
-            Err(_) => Err(Failure::new(
-                FailureKind::Connect,
-                format!(
-                    "no connection to {} within {:.0} s: is the host right, and does a firewall stand between?",
-                    self.shared.target.host_and_port(),
-                    limit.as_secs_f64().max(1.0)
-                ),
-            )),
+            Err(_) => Err(self.shared.too_slow(limit)),
         }
     }
 }
@@ -194,26 +245,62 @@ impl fmt::Debug for Connector {
 
 pub(crate) const USER_AGENT: &str = concat!("tokometer/", env!("CARGO_PKG_VERSION"));
 
-fn tls_connector(
-    target: &TargetUrl,
-    config: Arc<ClientConfig>,
-) -> Result<(TlsConnector, ServerName<'static>), WireError> {
-    let name = ServerName::try_from(target.host.clone()).map_err(|_| WireError::Url {
+fn server_name(target: &TargetUrl) -> Result<ServerName<'static>, WireError> {
+    ServerName::try_from(target.host.clone()).map_err(|_| WireError::Url {
         url: target.display(),
         problem: "a TLS certificate cannot be made out to this host name".to_owned(),
-    })?;
-    Ok((TlsConnector::from(config), name))
+    })
 }
 
 impl Shared {
-    async fn open(&self) -> Result<(Transport, u64), Failure> {
+    /// The head of a POST to `path`, as HTTP/2 sends it.
+    pub(crate) fn head_of(&self, path: &str) -> http::Request<()> {
+        let mut request = http::Request::new(());
+        *request.method_mut() = http::Method::POST;
+        let uri = format!("{}://{}{path}", self.target.scheme.name(), self.target.authority());
+        *request.uri_mut() = uri.parse().unwrap_or_default();
+        let default = self.default_headers().filter(|(name, _)| *name != "Host");
+        for (name, value) in default {
+            insert(request.headers_mut(), name, &value, false);
+        }
+        for (name, value) in self.headers.iter() {
+            insert(request.headers_mut(), name, value.expose(), true);
+        }
+        request
+    }
+
+    /// Headers of every request that the user did not replace.
+    fn default_headers(&self) -> impl Iterator<Item = (&'static str, String)> + '_ {
+        let own = [
+            ("Host", self.target.authority()),
+            ("User-Agent", USER_AGENT.to_owned()),
+            ("Accept", "text/event-stream".to_owned()),
+            // A server or proxy that compresses holds events back.
+            ("Accept-Encoding", "identity".to_owned()),
+            ("Content-Type", "application/json".to_owned()),
+        ];
+        own.into_iter().filter(|(name, _)| !self.headers.contains(name))
+    }
+
+    fn too_slow(&self, limit: Duration) -> Failure {
+        Failure::new(
+            FailureKind::Connect,
+            format!(
+                "no connection to {} within {:.0} s: is the host right, and does a firewall stand between?",
+                self.target.host_and_port(),
+                limit.as_secs_f64().max(1.0)
+            ),
+        )
+    }
+
+    async fn open(&self, http: HttpVersion) -> Result<(Transport, u64), Failure> {
         let addresses = self.addresses().await?;
         let mut last = None;
         for address in addresses {
             let started_ns = self.clock.now_ns();
             match TcpStream::connect(address).await {
                 Ok(stream) => {
-                    let transport = self.secure(stream).await?;
+                    let transport = self.secure(stream, http).await?;
                     return Ok((transport, self.clock.now_ns() - started_ns));
                 }
                 Err(error) => last = Some(error),
@@ -225,7 +312,7 @@ impl Shared {
         Err(Failure::new(FailureKind::Connect, self.connect_message(&error)))
     }
 
-    async fn secure(&self, stream: TcpStream) -> Result<Transport, Failure> {
+    async fn secure(&self, stream: TcpStream, http: HttpVersion) -> Result<Transport, Failure> {
         stream.set_nodelay(true).map_err(|error| {
             Failure::new(
                 FailureKind::Connect,
@@ -233,10 +320,11 @@ impl Shared {
             )
         })?;
         let socket = StampedSocket::new(stream, self.clock);
-        let Some((connector, name)) = &self.tls else {
+        let Some(tls) = &self.tls else {
             return Ok(Transport::Plain(socket));
         };
-        match connector.connect(name.clone(), socket).await {
+        let config = tls::with_protocols(&tls.config, http);
+        match TlsConnector::from(config).connect(tls.name.clone(), socket).await {
             Ok(stream) => Ok(Transport::Tls(Box::new(stream))),
             Err(error) => {
                 let message = tls::handshake_message(&self.target.host_and_port(), &error);
@@ -286,6 +374,16 @@ impl Shared {
             ),
             _ => format!("cannot connect to {place}: {error}"),
         }
+    }
+}
+
+/// Adds a header; names and values were checked when they were given.
+fn insert(headers: &mut http::HeaderMap, name: &str, value: &str, secret: bool) {
+    let name = http::HeaderName::from_bytes(name.as_bytes());
+    let value = http::HeaderValue::from_bytes(value.as_bytes());
+    if let (Ok(name), Ok(mut value)) = (name, value) {
+        value.set_sensitive(secret);
+        headers.insert(name, value);
     }
 }
 

@@ -7,16 +7,16 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE, HOST, HeaderName, HeaderValue, USER_AGENT};
-use http::{HeaderMap, Method, Request};
+use http::{HeaderMap, Method, Request, Response};
 use http_body_util::{BodyExt, Full, Limited};
-use hyper::client::conn::http1;
-use hyper_util::rt::TokioIo;
+use hyper::body::Incoming;
+use hyper::client::conn::{http1, http2};
+use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::sync::Mutex;
 
-use crate::connector::{self, Connector};
+use crate::connector::{self, Connector, HttpVersion};
 use crate::failure::{Failure, FailureKind};
 use crate::redact::{excerpt, is_secret_header};
-use crate::transport::Transport;
 
 /// The longest body that is taken.
 const MAX_BODY_BYTES: usize = 64 << 20;
@@ -30,9 +30,33 @@ pub struct Control {
 }
 
 struct Open {
-    sender: http1::SendRequest<Full<Bytes>>,
+    sender: Sender,
     /// None once it has ended.
-    connection: Option<http1::Connection<TokioIo<Transport>, Full<Bytes>>>,
+    connection: Option<Running>,
+}
+
+/// A connection, which must be polled for its requests to move.
+type Running = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+enum Sender {
+    One(http1::SendRequest<Full<Bytes>>),
+    /// Only where HTTP/2 is asked for by name.
+    Two(http2::SendRequest<Full<Bytes>>),
+}
+
+impl Sender {
+    async fn send(&mut self, request: Request<Full<Bytes>>) -> hyper::Result<Response<Incoming>> {
+        match self {
+            Sender::One(sender) => {
+                sender.ready().await?;
+                sender.send_request(request).await
+            }
+            Sender::Two(sender) => {
+                sender.ready().await?;
+                sender.send_request(request).await
+            }
+        }
+    }
 }
 
 impl Control {
@@ -103,10 +127,18 @@ impl Control {
     }
 
     async fn connect(&self) -> Result<Open, Failure> {
-        let (transport, _) = self.connector.open().await?;
-        let (sender, connection) = http1::handshake(TokioIo::new(transport)).await.map_err(|error| {
+        let unusable = |error: hyper::Error| {
             Failure::new(FailureKind::Connect, format!("the connection cannot be used: {error}"))
-        })?;
+        };
+        let (transport, _) = self.connector.open_for_control().await?;
+        let io = TokioIo::new(transport);
+        let (sender, connection): (_, Running) = if self.connector.http() == HttpVersion::Two {
+            let (sender, connection) = http2::handshake(TokioExecutor::new(), io).await.map_err(unusable)?;
+            (Sender::Two(sender), Box::pin(async { drop(connection.await) }))
+        } else {
+            let (sender, connection) = http1::handshake(io).await.map_err(unusable)?;
+            (Sender::One(sender), Box::pin(async { drop(connection.await) }))
+        };
         Ok(Open { sender, connection: Some(connection) })
     }
 
@@ -121,8 +153,7 @@ impl Control {
         let Open { sender, connection } = open;
         let clock = self.connector.clock();
         let work = async {
-            sender.ready().await?;
-            let response = sender.send_request(request).await?;
+            let response = sender.send(request).await?;
             let (parts, body) = response.into_parts();
             let collected = Limited::new(body, MAX_BODY_BYTES).collect().await;
             Ok::<_, hyper::Error>((parts, collected.map(http_body_util::Collected::to_bytes)))
@@ -143,15 +174,20 @@ impl Control {
         let target = self.connector.target();
         let unusable =
             |what: &str| Failure::new(FailureKind::Malformed, format!("cannot ask for {path:?}: {what}"));
+        let is_two = self.connector.http() == HttpVersion::Two;
+        let origin =
+            if is_two { format!("{}://{}", target.scheme.name(), target.authority()) } else { String::new() };
         let uri: http::Uri =
-            format!("{}{path}", target.base_path).parse().map_err(|_| unusable("it is no path"))?;
+            format!("{origin}{}{path}", target.base_path).parse().map_err(|_| unusable("it is no path"))?;
         let mut request = Request::new(Full::new(body));
         *request.method_mut() = method.clone();
         *request.uri_mut() = uri;
         let headers = request.headers_mut();
-        let host = HeaderValue::from_str(&target.authority())
-            .map_err(|_| unusable("the host is no header value"))?;
-        headers.insert(HOST, host);
+        if !is_two {
+            let host = HeaderValue::from_str(&target.authority())
+                .map_err(|_| unusable("the host is no header value"))?;
+            headers.insert(HOST, host);
+        }
         headers.insert(USER_AGENT, HeaderValue::from_static(connector::USER_AGENT));
         headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/plain;q=0.9, */*;q=0.5"));
         if method == Method::POST {
@@ -199,7 +235,7 @@ impl Trouble {
             Trouble::Hyper(error) if error.is_parse() => Failure::new(
                 FailureKind::Malformed,
                 format!(
-                    "what the server sends for {path} is not HTTP/1.1: is the port right, and is it http or https?"
+                    "what the server sends for {path} is not the HTTP that was expected: is the port right, and is it http or https?"
                 ),
             ),
             Trouble::Hyper(error) if error.is_incomplete_message() => Failure::new(
@@ -221,14 +257,11 @@ fn may_send_again(method: &Method, error: &hyper::Error) -> bool {
 
 /// Runs `work` and the connection that it needs side by side. A connection that ends is dropped, which tells
 /// `work` of it.
-async fn drive<T>(
-    connection: &mut Option<http1::Connection<TokioIo<Transport>, Full<Bytes>>>,
-    work: impl Future<Output = T>,
-) -> T {
+async fn drive<T>(connection: &mut Option<Running>, work: impl Future<Output = T>) -> T {
     let mut work = pin!(work);
     poll_fn(|cx| {
         if let Some(running) = connection
-            && Pin::new(running).poll(cx).is_ready()
+            && running.as_mut().poll(cx).is_ready()
         {
             *connection = None;
         }

@@ -10,6 +10,7 @@ mod template;
 
 use serde_json::Value;
 
+use crate::dialect::{Count, Rules};
 use crate::exchange::Channel;
 use crate::repetition::Texts;
 
@@ -23,12 +24,25 @@ pub(crate) struct Delta {
     pub(crate) payload: Option<Channel>,
     /// Token ids of the first choice in it.
     pub(crate) token_ids: u32,
+    /// What its usage counts.
+    pub(crate) counted: Counted,
     /// Token counts, unless they are all zero.
     pub(crate) usage: Usage,
     /// An engine's own counters.
     pub(crate) engine: EngineCounters,
     /// What is rare.
     pub(crate) rare: Option<Box<Rare>>,
+}
+
+/// Which choices a usage counts.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Counted {
+    #[default]
+    First,
+    /// The one with this index, above 0.
+    Other(u32),
+    /// All: the event has no choice of its own.
+    All,
 }
 
 /// Token counts as the server states them.
@@ -49,7 +63,7 @@ impl Usage {
     }
 }
 
-/// llama.cpp's `timings`.
+/// Counters of the engine, beside or instead of usage.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct EngineCounters {
     /// Prompt tokens processed, those found in the cache left out.
@@ -64,6 +78,8 @@ pub(crate) struct Rare {
     pub(crate) fingerprint: Option<String>,
     /// The message of an error.
     pub(crate) error: Option<String>,
+    /// The event closes the stream.
+    pub(crate) done: bool,
 }
 
 /// The event is no JSON object.
@@ -92,6 +108,7 @@ impl Scanner {
     pub(crate) fn read(
         &mut self,
         data: &[u8],
+        rules: &Rules,
         texts: &mut Texts,
         delta: &mut Delta,
     ) -> Result<(), Unreadable> {
@@ -104,21 +121,36 @@ impl Scanner {
             return Ok(());
         }
         let value: Value = serde_json::from_slice(data).map_err(|error| Unreadable(error.to_string()))?;
-        *delta = json::read(&value, texts)?;
+        *delta = json::read(&value, rules, texts)?;
         let ordinary = delta.payload.is_some() && delta.rare.as_ref().is_none_or(|rare| rare.is_ordinary());
         if ordinary && self.lessons < MAX_LESSONS {
             self.lessons += 1;
             self.templates.swap(0, 1);
-            self.templates[0].learn(data);
+            self.templates[0].learn(data, rules);
         }
         Ok(())
     }
 }
 
 impl Delta {
+    fn put(&mut self, count: Count, number: u64) {
+        let place = match count {
+            Count::Prompt => &mut self.usage.prompt,
+            Count::Completion => &mut self.usage.completion,
+            Count::Cached => &mut self.usage.cached,
+            Count::FlatReasoning if self.usage.reasoning.is_some() => return,
+            Count::Reasoning | Count::FlatReasoning => &mut self.usage.reasoning,
+            Count::EnginePrompt => &mut self.engine.prompt,
+            Count::EngineCached => &mut self.engine.cached,
+            Count::EngineGenerated => &mut self.engine.generated,
+        };
+        *place = Some(number);
+    }
+
     fn clear(&mut self) {
         self.payload = None;
         self.token_ids = 0;
+        self.counted = Counted::First;
         self.usage = Usage::default();
         self.engine = EngineCounters::default();
         self.rare = None;

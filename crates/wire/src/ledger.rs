@@ -1,9 +1,15 @@
 //! The token ledger of one request: a cumulative count from the best source that the server offers.
 
-use crate::delta::{Delta, EngineCounters, Usage};
+use crate::delta::{Counted, Delta, EngineCounters, Usage};
 use crate::exchange::TokenSource;
 
+/// Further choices that are told apart; nobody asks for so many.
+const MAX_CHOICES: usize = 128;
+
 /// Counts the output tokens of one request.
+///
+/// With several choices a usage per event counts its own choice, and the last one all of them: the count of the
+/// request is the sum.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Ledger {
     payload_events: u32,
@@ -17,7 +23,10 @@ pub(crate) struct Ledger {
     usage_per_event: bool,
     engine_per_event: bool,
     finished: bool,
+    /// Of the first choice, or of all by the last usage.
     usage: Usage,
+    /// Output tokens of each further choice.
+    others: Vec<u64>,
     engine: EngineCounters,
     token_ids: u64,
     /// The highest count that was told with an event.
@@ -47,7 +56,15 @@ impl Ledger {
         self.payload_events += u32::from(is_payload);
         self.finished |= delta.rare.as_ref().is_some_and(|rare| rare.finish_reason.is_some());
         self.token_ids += u64::from(delta.token_ids);
-        let by_usage = self.enter_usage(delta.usage)?;
+        let by_usage = match delta.counted {
+            Counted::First => self
+                .enter_usage(delta.usage)
+                .map(|count| count.map(|count| count.saturating_add(self.of_others()))),
+            Counted::Other(choice) => self.enter_other(choice, delta.usage),
+            Counted::All => self.enter_all(delta.usage),
+        };
+        // An event whose count cannot be is not handed out.
+        let by_usage = by_usage.inspect_err(|_| self.payload_events -= u32::from(is_payload))?;
         let by_engine = self.enter_engine(delta.engine);
         if !self.finished {
             self.usage_per_event |= by_usage.is_some();
@@ -85,6 +102,34 @@ impl Ledger {
         Ok(count.filter(|&count| count > 0))
     }
 
+    /// The count of all choices together, by the usage of a further one.
+    fn enter_other(&mut self, choice: u32, usage: Usage) -> Result<Option<u64>, Fell> {
+        let place = choice as usize;
+        let Some(to) = usage.completion.filter(|_| (1..=MAX_CHOICES).contains(&place)) else {
+            return Ok(None);
+        };
+        if self.others.len() < place {
+            self.others.resize(place, 0);
+        }
+        let from = std::mem::replace(&mut self.others[place - 1], to);
+        if to < from {
+            return Err(Fell { from, to });
+        }
+        Ok(Some(self.of_others().saturating_add(self.usage.completion.unwrap_or(0))))
+    }
+
+    /// The count of all choices together, by a usage that says so itself.
+    fn enter_all(&mut self, usage: Usage) -> Result<Option<u64>, Fell> {
+        if usage.completion.is_some_and(|count| count > 0) {
+            self.others.clear();
+        }
+        self.enter_usage(usage)
+    }
+
+    fn of_others(&self) -> u64 {
+        self.others.iter().fold(0, |sum, &count| sum.saturating_add(count))
+    }
+
     /// The count of these counters, where they have one.
     fn enter_engine(&mut self, engine: EngineCounters) -> Option<u64> {
         self.engine.prompt = engine.prompt.or(self.engine.prompt);
@@ -118,12 +163,14 @@ impl Ledger {
     pub(crate) fn completion_tokens(&self) -> Option<u64> {
         // A zero from before the first output is no count of a request that had output.
         let real = |count: Option<u64>| count.filter(|&count| count > 0 || self.payload_events == 0);
-        real(self.usage.completion).or(real(self.engine.generated))
+        let by_usage = self.usage.completion.map(|count| count.saturating_add(self.of_others()));
+        real(by_usage).or(real(self.engine.generated))
     }
 
     /// Prompt tokens by usage, else those that the engine processed and those that it found cached.
     pub(crate) fn prompt_tokens(&self) -> Option<u64> {
-        let by_engine = self.engine.prompt.map(|processed| processed + self.engine.cached.unwrap_or(0));
+        let by_engine =
+            self.engine.prompt.map(|processed| processed.saturating_add(self.engine.cached.unwrap_or(0)));
         self.usage.prompt.or(by_engine)
     }
 
@@ -144,7 +191,7 @@ impl Ledger {
 #[cfg(test)]
 mod tests {
     use super::{Fell, Ledger};
-    use crate::delta::{Delta, EngineCounters, Rare, Usage};
+    use crate::delta::{Counted, Delta, EngineCounters, Rare, Usage};
     use crate::exchange::{Channel, TokenSource};
 
     fn event(payload: bool, completion: Option<u64>) -> Delta {
@@ -212,6 +259,30 @@ mod tests {
         events.push(finish(false, Some(10)));
         enter(&mut ledger, &events);
         assert_eq!((ledger.source(), ledger.completion_tokens()), (TokenSource::UsageFinal, Some(10)));
+    }
+
+    #[test]
+    fn usage_of_several_choices_adds_up() {
+        let mut ledger = Ledger::default();
+        let other =
+            |choice, completion| Delta { counted: Counted::Other(choice), ..event(false, Some(completion)) };
+        let all = Delta { counted: Counted::All, ..event(false, Some(8)) };
+        let events = [event(true, Some(1)), other(1, 2), other(2, 1), event(true, Some(4)), other(1, 3), all];
+        let told: Vec<_> = enter(&mut ledger, &events).iter().map(|entry| entry.0).collect();
+        assert_eq!(told, [1, 3, 4, 7, 8, 8].map(Some));
+        assert_eq!(ledger.completion_tokens(), Some(8));
+        assert!(ledger.enter(&other(1, u64::from(u32::MAX))).is_ok());
+        assert_eq!(ledger.enter(&other(1, 2)), Err(Fell { from: u64::from(u32::MAX), to: 2 }));
+    }
+
+    #[test]
+    fn counts_beyond_all_reason_do_not_overflow() {
+        let mut ledger = Ledger::default();
+        let other = |choice| Delta { counted: Counted::Other(choice), ..event(false, Some(u64::MAX)) };
+        let engine = EngineCounters { prompt: Some(u64::MAX), cached: Some(7), generated: Some(u64::MAX) };
+        let last = Delta { engine, ..event(true, None) };
+        enter(&mut ledger, &[event(true, Some(u64::MAX)), other(1), other(2), last]);
+        assert_eq!(ledger.completion_tokens(), Some(u64::MAX));
     }
 
     #[test]

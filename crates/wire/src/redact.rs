@@ -1,6 +1,7 @@
 //! Keeps secrets out of what is stored and shown.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use crate::failure::Failure;
 use crate::headers::Headers;
@@ -62,11 +63,17 @@ impl Redactor {
     pub(crate) fn failure(&self, mut failure: Failure) -> Failure {
         failure.message = self.text(failure.message);
         failure.body = failure.body.map(|body| self.text(body));
-        failure.headers.retain(|name, _| !is_secret_header(name));
-        for value in failure.headers.values_mut() {
+        failure.headers = self.headers(failure.headers);
+        failure
+    }
+
+    /// Removes secrets from headers.
+    pub(crate) fn headers(&self, mut headers: BTreeMap<String, String>) -> BTreeMap<String, String> {
+        headers.retain(|name, _| !is_secret_header(name));
+        for value in headers.values_mut() {
             *value = self.text(std::mem::take(value));
         }
-        failure
+        headers
     }
 }
 

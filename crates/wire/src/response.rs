@@ -1,19 +1,24 @@
 //! Reads one response from bytes: head, body framing, events, counts, and the verdict on it. No sockets here.
 
 mod body;
+mod decode;
 mod events;
 mod head;
 mod verdict;
 
+use std::collections::BTreeMap;
+
 use crate::dialect::Expect;
 use crate::exchange::{Channel, EventSink, Exchange, Outcome};
 use crate::failure::{Failure, FailureKind};
+use crate::ndjson::Lines;
 use crate::redact::excerpt;
 use crate::socket::Stamp;
 use crate::sse::{Frame, Framer, Item};
 
+use decode::Decoder;
 use events::Events;
-use head::{Content, Head};
+use head::{Content, Encoding, Head};
 
 /// Bytes of a body or an event that a failure keeps.
 const KEPT_BYTES: usize = 4096;
@@ -48,7 +53,10 @@ pub struct ResponseReader {
     mode: Mode,
     head_bytes: Vec<u8>,
     head: Option<Head>,
+    /// Only for a compressed body.
+    decoder: Option<Box<Decoder>>,
     framer: Framer,
+    lines: Lines,
     events: Events,
     captured: Vec<u8>,
     first_byte_ns: Option<u64>,
@@ -62,7 +70,10 @@ pub struct ResponseReader {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mode {
     Head,
+    /// Server-sent events.
     Stream,
+    /// NDJSON.
+    Lines,
     /// The body is no event stream: its start is kept.
     Capture,
 }
@@ -74,7 +85,9 @@ impl ResponseReader {
             mode: Mode::Head,
             head_bytes: Vec::new(),
             head: None,
+            decoder: None,
             framer: Framer::default(),
+            lines: Lines::default(),
             events: Events::new(expect),
             captured: Vec::new(),
             first_byte_ns: None,
@@ -90,7 +103,9 @@ impl ResponseReader {
         self.mode = Mode::Head;
         self.head_bytes.clear();
         self.head = None;
+        self.decoder = None;
         self.framer.reset();
+        self.lines.reset();
         self.events.begin(expect);
         self.captured.clear();
         self.first_byte_ns = None;
@@ -141,7 +156,10 @@ impl ResponseReader {
                 FailureKind::Reset,
                 "the server closed the connection before it answered".to_owned(),
             )),
-            Close::Eof => self.finish(sink),
+            Close::Eof => {
+                self.finish(sink);
+                self.doubt_broken_end();
+            }
             // What came was whole, whatever became of the connection afterwards.
             Close::Silence | Close::Error(..) if self.is_whole() => self.conclude(),
             Close::Silence => {
@@ -153,13 +171,20 @@ impl ResponseReader {
 
     /// True once the closing marker of the stream was read, so that only the end of the body is missing.
     pub fn is_whole(&self) -> bool {
-        self.mode == Mode::Stream && self.events.done_marker && self.events.finish_reason.is_some()
+        matches!(self.mode, Mode::Stream | Mode::Lines)
+            && self.events.done_marker
+            && self.events.finish_reason.is_some()
     }
 
     /// True if the connection can carry another request after this response.
     pub fn is_reusable(&self) -> bool {
         let head = self.head.as_ref().is_some_and(|head| head.keep_alive && head.body.is_done());
         head && !self.leftover && matches!(self.outcome, Some(Outcome::Ended | Outcome::Failed))
+    }
+
+    /// Headers of the response with lower-case names.
+    pub(crate) fn headers(&self) -> BTreeMap<String, String> {
+        head::header_map(&self.head_bytes)
     }
 
     /// Arrival of the last byte.
@@ -220,9 +245,13 @@ impl ResponseReader {
             }
             let behind = self.head_bytes.len() - length;
             self.head_bytes.truncate(length);
-            let is_stream =
-                (200..300).contains(&head.status) && head.content == Content::EventStream && !head.encoded;
-            self.mode = if is_stream { Mode::Stream } else { Mode::Capture };
+            self.mode = match head.content {
+                _ if !(200..300).contains(&head.status) || head.encoding == Encoding::Other => Mode::Capture,
+                Content::EventStream => Mode::Stream,
+                Content::Lines => Mode::Lines,
+                Content::Json | Content::Html | Content::Other => Mode::Capture,
+            };
+            self.decoder = Decoder::new(head.encoding).map(Box::new);
             self.head = Some(head);
             self.first_byte_ns = Some(stamp.arrival_ns);
             sink.first_byte(stamp.arrival_ns);
@@ -231,37 +260,95 @@ impl ResponseReader {
     }
 
     fn read_body<S: EventSink>(&mut self, input: &mut &[u8], stamp: Stamp, sink: &mut S) {
-        let Some(head) = self.head.as_mut() else {
+        let Some(mut body) = self.head.as_ref().map(|head| head.body) else {
             return;
         };
         loop {
-            let data = match head.body.next(input) {
+            let data = match body.next(input) {
                 Ok(Some(data)) => data,
                 Ok(None) => break,
                 Err(body::Broken(message)) => {
                     return self.fail(Failure::new(FailureKind::Malformed, message));
                 }
             };
-            if self.mode == Mode::Stream {
-                if let Err(failure) = read_events(&mut self.framer, &mut self.events, data, stamp, sink) {
-                    return self.fail(failure);
+            self.read_data(data, stamp, sink);
+            if self.outcome.is_some() {
+                break;
+            }
+        }
+        if let Some(head) = &mut self.head {
+            head.body = body;
+        }
+        if body.is_done() && self.outcome.is_none() {
+            self.finish(sink);
+        }
+    }
+
+    /// Takes data of the body as it came over the wire.
+    fn read_data<S: EventSink>(&mut self, data: &[u8], stamp: Stamp, sink: &mut S) {
+        let Some(mut decoder) = self.decoder.take() else {
+            return self.read_plain(data, stamp, sink);
+        };
+        for piece in data.chunks(decode::PIECE_BYTES) {
+            match decoder.decode(piece) {
+                Ok(plain) => self.read_plain(plain, stamp, sink),
+                Err(error) => {
+                    let message = format!("the compressed body of the response cannot be read: {error}");
+                    self.fail(Failure::new(FailureKind::Malformed, message));
                 }
-            } else {
+            }
+            if self.outcome.is_some() {
+                break;
+            }
+        }
+        self.decoder = Some(decoder);
+    }
+
+    fn read_plain<S: EventSink>(&mut self, mut data: &[u8], stamp: Stamp, sink: &mut S) {
+        match self.mode {
+            Mode::Head => {}
+            Mode::Stream | Mode::Lines => {
+                if let Err(failure) = self.read_events(&mut data, stamp, sink) {
+                    self.fail(failure);
+                }
+            }
+            Mode::Capture => {
                 let room = CAPTURE_BYTES - self.captured.len();
                 self.captured.extend_from_slice(&data[..data.len().min(room)]);
                 if data.len() > room {
-                    return self.conclude();
+                    self.conclude();
                 }
             }
         }
-        if head.body.is_done() {
-            self.finish(sink);
+    }
+
+    /// Reads all events of a piece of the body.
+    fn read_events<S: EventSink>(
+        &mut self,
+        data: &mut &[u8],
+        stamp: Stamp,
+        sink: &mut S,
+    ) -> Result<(), Failure> {
+        loop {
+            let next = match self.mode {
+                Mode::Lines => self.lines.next(data).map(|frame| frame.map(Item::Event)),
+                _ => self.framer.next(data),
+            };
+            match next {
+                Ok(Some(item)) => self.events.take(item, stamp, sink)?,
+                Ok(None) => return Ok(()),
+                Err(too_long) => return Err(Failure::new(FailureKind::Malformed, too_long.to_string())),
+            }
         }
     }
 
     /// Ends the body: an event that lacks only its empty line is taken, half an event is not.
     fn finish<S: EventSink>(&mut self, sink: &mut S) {
-        if let Some(item) = self.framer.finish() {
+        let last = match self.mode {
+            Mode::Lines => self.lines.finish().map(Item::Event),
+            _ => self.framer.finish(),
+        };
+        if let Some(item) = last {
             let (Item::Event(Frame { data, .. }) | Item::Stray(data)) = item;
             let is_whole = data == b"[DONE]" || serde_json::from_slice::<serde::de::IgnoredAny>(data).is_ok();
             if is_whole && let Err(failure) = self.events.take(item, self.last, sink) {
@@ -277,7 +364,7 @@ impl ResponseReader {
             return;
         };
         let failure = match self.mode {
-            Mode::Stream => verdict::of_stream(&self.events),
+            Mode::Stream | Mode::Lines => verdict::of_stream(&self.events),
             Mode::Head | Mode::Capture => Some(verdict::of_body(head, &self.captured, &self.head_bytes)),
         };
         match failure {
@@ -286,29 +373,21 @@ impl ResponseReader {
         }
     }
 
+    /// A finish reason alone does not make a stream whole whose body then breaks off: its usage may be missing.
+    fn doubt_broken_end(&mut self) {
+        let proper = self.head.as_ref().is_none_or(|head| head.body.is_done() || head.body.ends_with_close());
+        if !proper && self.outcome == Some(Outcome::Ended) && !self.events.done_marker {
+            self.fail(Failure::new(
+                FailureKind::Truncated,
+                "the stream broke off behind its finish reason, before the end of the response",
+            ));
+        }
+    }
+
     fn fail(&mut self, failure: Failure) {
         self.outcome = Some(Outcome::Failed);
         let status = self.head.as_ref().map(|head| head.status);
         let headers = if status.is_some() { head::header_map(&self.head_bytes) } else { failure.headers };
         self.failure = Some(Failure { http_status: status, headers, ..failure });
-    }
-}
-
-/// Reads all events of a piece of the body.
-fn read_events<S: EventSink>(
-    framer: &mut Framer,
-    events: &mut Events,
-    mut data: &[u8],
-    stamp: Stamp,
-    sink: &mut S,
-) -> Result<(), Failure> {
-    loop {
-        match framer.next(&mut data) {
-            Ok(Some(item)) => events.take(item, stamp, sink)?,
-            Ok(None) => return Ok(()),
-            Err(too_long) => {
-                return Err(Failure::new(FailureKind::Malformed, too_long.to_string()));
-            }
-        }
     }
 }

@@ -135,7 +135,14 @@ impl Framer {
         let line = if self.begun { line } else { line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line) };
         self.begun = true;
         let (field, value) = match memchr::memchr(b':', line) {
-            Some(0) => return Step::More,
+            Some(0) => {
+                // Dynamo tells the message of an error in a comment below its type.
+                if self.event == b"error" && !self.has_data {
+                    let comment = &line[1..];
+                    self.data.extend_from_slice(comment.strip_prefix(b" ").unwrap_or(comment));
+                }
+                return Step::More;
+            }
             Some(colon) => (&line[..colon], &line[colon + 1..]),
             None => (line, &line[line.len()..]),
         };
@@ -152,6 +159,8 @@ impl Framer {
                 self.bytes += length;
                 if self.has_data {
                     self.data.push(b'\n');
+                } else {
+                    self.data.clear();
                 }
                 self.data.extend_from_slice(value);
                 self.has_data = true;
@@ -162,6 +171,7 @@ impl Framer {
                 self.event.extend_from_slice(value);
             }
             _ if line.starts_with(b"{") && !self.has_data => {
+                self.data.clear();
                 self.data.extend_from_slice(line);
                 return Step::Stray;
             }

@@ -13,7 +13,7 @@ use rustls::{
     AlertDescription, CertificateError, ClientConfig, DigitallySignedStruct, Error, SignatureScheme,
 };
 
-use crate::connector::TlsOptions;
+use crate::connector::{HttpVersion, TlsOptions};
 use crate::error::WireError;
 
 /// The one place that chooses who does the cryptography.
@@ -21,7 +21,7 @@ fn provider() -> Arc<CryptoProvider> {
     Arc::new(rustls::crypto::aws_lc_rs::default_provider())
 }
 
-/// A client configuration for HTTP/1.1 over TLS 1.2 or 1.3.
+/// A client configuration for TLS 1.2 or 1.3, without the protocols that are offered.
 pub(crate) fn client_config(options: &TlsOptions) -> Result<Arc<ClientConfig>, WireError> {
     let provider = provider();
     let verifier: Arc<dyn ServerCertVerifier> = if options.insecure {
@@ -35,14 +35,25 @@ pub(crate) fn client_config(options: &TlsOptions) -> Result<Arc<ClientConfig>, W
             .map_err(|error| certificate_problem(options, &error))?;
         Arc::new(verifier)
     };
-    let mut config = ClientConfig::builder_with_provider(provider)
+    let config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map_err(|error| WireError::Tls(error.to_string()))?
         .dangerous()
         .with_custom_certificate_verifier(verifier)
         .with_no_client_auth();
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(Arc::new(config))
+}
+
+/// The configuration that offers the server these versions of HTTP.
+pub(crate) fn with_protocols(config: &Arc<ClientConfig>, http: HttpVersion) -> Arc<ClientConfig> {
+    let mut config = ClientConfig::clone(config);
+    let offered: &[&[u8]] = match http {
+        HttpVersion::One => &[b"http/1.1"],
+        HttpVersion::Two => &[b"h2"],
+        HttpVersion::Auto => &[b"h2", b"http/1.1"],
+    };
+    config.alpn_protocols = offered.iter().map(|name| name.to_vec()).collect();
+    Arc::new(config)
 }
 
 fn certificate_problem(options: &TlsOptions, error: &Error) -> WireError {
@@ -88,6 +99,9 @@ pub(crate) fn handshake_message(place: &str, error: &io::Error) -> String {
                 "the certificate of {place} is not accepted ({other}): give its CA file with --cacert, or use --insecure"
             ),
         },
+        Some(Error::AlertReceived(AlertDescription::NoApplicationProtocol)) => {
+            format!("{place} does not speak the version of HTTP that was asked for: leave --http at auto")
+        }
         Some(Error::AlertReceived(AlertDescription::ProtocolVersion)) => {
             format!("{place} speaks only TLS versions below 1.2")
         }

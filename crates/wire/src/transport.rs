@@ -29,6 +29,14 @@ impl Transport {
         }
     }
 
+    /// True if TLS was set up and the server did not choose HTTP/2.
+    pub(crate) fn chose_http1(&self) -> bool {
+        match self {
+            Transport::Plain(_) => false,
+            Transport::Tls(stream) => stream.get_ref().1.alpn_protocol() != Some(b"h2"),
+        }
+    }
+
     /// True if an idle connection should not be used again.
     pub(crate) fn is_stale(&self) -> bool {
         // Under TLS a session ticket may wait to be read.

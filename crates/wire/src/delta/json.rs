@@ -2,32 +2,36 @@
 
 use serde_json::Value;
 
-use super::{Delta, EngineCounters, Rare, Unreadable, Usage};
+use super::{Counted, Delta, Rare, Unreadable};
+use crate::dialect::Rules;
 use crate::exchange::Channel;
 use crate::repetition::Texts;
 
-pub(super) fn read(value: &Value, texts: &mut Texts) -> Result<Delta, Unreadable> {
+pub(super) fn read(value: &Value, rules: &Rules, texts: &mut Texts) -> Result<Delta, Unreadable> {
     if !value.is_object() {
         return Err(Unreadable("it is no JSON object".to_owned()));
     }
-    let choice = first_choice(value);
-    // Usage on an event of another choice counts that choice alone.
-    let of_another =
-        choice.is_none() && value["choices"].as_array().is_some_and(|choices| !choices.is_empty());
-    let usage = if of_another { Usage::default() } else { usage(value) };
-    let mut delta = Delta { usage, engine: engine_counters(value), ..Delta::default() };
+    let mut delta = Delta { counted: counted(value), ..Delta::default() };
+    read_counts(value, rules, &mut delta);
     let mut rare = Rare {
         fingerprint: text(&value["system_fingerprint"]).map(str::to_owned),
         error: error(value),
         finish_reason: None,
+        done: rules.done.is_some_and(|path| flag(value, path)),
     };
-    if let Some(choice) = choice {
-        rare.finish_reason = text(&choice["finish_reason"]).map(str::to_owned);
-        delta.token_ids = choice["token_ids"].as_array().map_or(0, |ids| ids.len() as u32);
-        delta.payload = payload(choice, texts);
-        if delta.payload.is_none() && delta.token_ids > 0 {
-            delta.payload = Some(Channel::TokenIds);
-        }
+    visit(value, rules.finish, &mut |reason| {
+        rare.finish_reason = text(reason).or(text(&reason["type"])).map(str::to_owned);
+    });
+    if rare.done && rare.finish_reason.is_none() {
+        // Old versions say no more than that.
+        rare.finish_reason = Some("done".to_owned());
+    }
+    delta.payload = payload(value, rules, texts);
+    if let Some(path) = rules.token_ids {
+        visit(value, path, &mut |ids| delta.token_ids = ids.as_array().map_or(0, |ids| ids.len() as u32));
+    }
+    if delta.payload.is_none() && delta.token_ids > 0 {
+        delta.payload = Some(Channel::TokenIds);
     }
     if rare != Rare::default() {
         delta.rare = Some(Box::new(rare));
@@ -35,56 +39,82 @@ pub(super) fn read(value: &Value, texts: &mut Texts) -> Result<Delta, Unreadable
     Ok(delta)
 }
 
+/// Hands everything at `path` to `found`.
+fn visit<'v>(value: &'v Value, path: &[&str], found: &mut impl FnMut(&'v Value)) {
+    match path {
+        [] => found(value),
+        ["choices", "", rest @ ..] => {
+            if let Some(choice) = first_choice(value) {
+                visit(choice, rest, found);
+            }
+        }
+        ["", rest @ ..] => {
+            value.as_array().into_iter().flatten().for_each(|item| visit(item, rest, found));
+        }
+        [key, rest @ ..] => {
+            if let Some(inner) = value.get(*key) {
+                visit(inner, rest, found);
+            }
+        }
+    }
+}
+
+fn flag(value: &Value, path: &[&str]) -> bool {
+    let mut set = false;
+    visit(value, path, &mut |value| set |= *value == Value::Bool(true));
+    set
+}
+
 /// The choice with index 0; the first where none has an index.
 fn first_choice(value: &Value) -> Option<&Value> {
     let choices = value["choices"].as_array()?;
-    choices.iter().find(|choice| choice["index"].as_u64().unwrap_or(0) == 0)
+    choices.iter().find(|choice| index(choice) == 0)
+}
+
+fn counted(value: &Value) -> Counted {
+    match value["choices"].as_array().map(Vec::as_slice) {
+        Some([]) => Counted::All,
+        None if value["usage"].is_object() => Counted::All,
+        Some([choice, ..]) if first_choice(value).is_none() => {
+            Counted::Other(u32::try_from(index(choice)).unwrap_or(u32::MAX))
+        }
+        _ => Counted::First,
+    }
+}
+
+fn index(choice: &Value) -> u64 {
+    choice["index"].as_u64().unwrap_or(0)
 }
 
 /// Hands out all text; returns the channel that counts.
-fn payload(choice: &Value, texts: &mut Texts) -> Option<Channel> {
-    let delta = &choice["delta"];
+fn payload(value: &Value, rules: &Rules, texts: &mut Texts) -> Option<Channel> {
     let mut payload = None;
-    let mut take = |channel, text: Option<&str>, texts: &mut Texts| {
-        if let Some(text) = text {
-            texts.push(channel, text.as_bytes(), false);
-            payload = payload.or(Some(channel));
+    let mut reasoned = false;
+    for &(path, channel) in rules.texts {
+        // Under a second name it is the same text once more.
+        if channel == Channel::Reasoning && reasoned {
+            continue;
         }
-    };
-    take(Channel::Content, text(&delta["content"]), texts);
-    // Some servers send the same reasoning under both names.
-    take(Channel::Reasoning, text(&delta["reasoning"]).or(text(&delta["reasoning_content"])), texts);
-    take(Channel::Refusal, text(&delta["refusal"]), texts);
-    let calls = delta["tool_calls"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let functions = calls.iter().map(|call| &call["function"]).chain([&delta["function_call"]]);
-    for function in functions {
-        take(Channel::ToolCall, text(&function["name"]), texts);
-        take(Channel::ToolCall, text(&function["arguments"]), texts);
+        visit(value, path, &mut |value| {
+            if let Some(text) = text(value) {
+                texts.push(channel, text.as_bytes(), false);
+                payload = payload.or(Some(channel));
+                reasoned |= channel == Channel::Reasoning;
+            }
+        });
     }
-    take(Channel::Text, text(&choice["text"]), texts);
     payload
 }
 
-fn usage(value: &Value) -> Usage {
-    let usage = &value["usage"];
-    let details = &usage["completion_tokens_details"]["reasoning_tokens"];
-    let mut usage = Usage {
-        prompt: usage["prompt_tokens"].as_u64(),
-        completion: usage["completion_tokens"].as_u64(),
-        cached: usage["prompt_tokens_details"]["cached_tokens"].as_u64(),
-        reasoning: details.as_u64().or(usage["reasoning_tokens"].as_u64()),
-    };
-    usage.drop_zeros();
-    usage
-}
-
-fn engine_counters(value: &Value) -> EngineCounters {
-    let timings = &value["timings"];
-    EngineCounters {
-        prompt: timings["prompt_n"].as_u64(),
-        cached: timings["cache_n"].as_u64(),
-        generated: timings["predicted_n"].as_u64(),
+fn read_counts(value: &Value, rules: &Rules, delta: &mut Delta) {
+    for &(path, count) in rules.counts.iter().copied().flatten() {
+        visit(value, path, &mut |value| {
+            if let Some(number) = value.as_u64() {
+                delta.put(count, number);
+            }
+        });
     }
+    delta.usage.drop_zeros();
 }
 
 /// The message of an error, if the event or body is one.

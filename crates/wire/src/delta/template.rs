@@ -3,6 +3,7 @@
 mod learn;
 
 use super::Delta;
+use crate::dialect::{Count, Rules};
 use crate::exchange::Channel;
 use crate::repetition::Texts;
 
@@ -40,19 +41,6 @@ enum Hole {
     TokenIds,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Count {
-    Prompt,
-    Completion,
-    Cached,
-    Reasoning,
-    /// Reasoning beside the other counts; counts only where the details have none.
-    FlatReasoning,
-    EnginePrompt,
-    EngineCached,
-    EngineGenerated,
-}
-
 impl Template {
     pub(super) fn clear(&mut self) {
         self.fixed.clear();
@@ -86,7 +74,7 @@ impl Template {
                 },
                 Hole::Count(count) => {
                     let (number, rest) = whole_number(rest)?;
-                    count.put(number, delta);
+                    delta.put(count, number);
                     rest
                 }
                 Hole::TokenIds => {
@@ -108,9 +96,9 @@ impl Template {
     }
 
     /// Learns the shape of an event that serde_json took. An event that is no ordinary one leaves nothing.
-    pub(super) fn learn(&mut self, data: &[u8]) {
+    pub(super) fn learn(&mut self, data: &[u8], rules: &Rules) {
         self.clear();
-        let (learnt, copied) = learn::cut_holes(data, self);
+        let (learnt, copied) = learn::cut_holes(data, rules, self);
         let texts = self.pieces.iter().filter(|piece| matches!(piece.hole, Hole::Text(_))).count();
         let has_ids = self.pieces.iter().any(|piece| piece.hole == Hole::TokenIds);
         let too_long = data.len() - copied > MAX_FIXED_BYTES;
@@ -124,23 +112,6 @@ impl Template {
             _ => None,
         });
         self.channel = self.channel.or(Some(Channel::TokenIds));
-    }
-}
-
-impl Count {
-    fn put(self, number: u64, delta: &mut Delta) {
-        match self {
-            Count::Prompt => delta.usage.prompt = Some(number),
-            Count::Completion => delta.usage.completion = Some(number),
-            Count::Cached => delta.usage.cached = Some(number),
-            Count::Reasoning => delta.usage.reasoning = Some(number),
-            Count::FlatReasoning => {
-                delta.usage.reasoning.get_or_insert(number);
-            }
-            Count::EnginePrompt => delta.engine.prompt = Some(number),
-            Count::EngineCached => delta.engine.cached = Some(number),
-            Count::EngineGenerated => delta.engine.generated = Some(number),
-        }
     }
 }
 

@@ -1,19 +1,20 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{Delta, Rare, Scanner, Usage, json as tree};
+use super::{Counted, Delta, Rare, Scanner, json as tree};
+use crate::Dialect;
 use crate::exchange::Channel;
 use crate::repetition::Texts;
 
 /// What a scanner makes of an event, and what it takes for the text so far.
-fn scan(scanner: &mut Scanner, texts: &mut Texts, event: &str) -> Delta {
+fn scan(scanner: &mut Scanner, dialect: Dialect, texts: &mut Texts, event: &str) -> Delta {
     let mut delta = Delta::default();
-    scanner.read(event.as_bytes(), texts, &mut delta).unwrap();
+    scanner.read(event.as_bytes(), dialect.rules(), texts, &mut delta).unwrap();
     delta
 }
 
-fn by_tree(event: &str, texts: &mut Texts) -> Delta {
-    tree::read(&serde_json::from_str(event).unwrap(), texts).unwrap()
+fn by_tree(event: &str, dialect: Dialect, texts: &mut Texts) -> Delta {
+    tree::read(&serde_json::from_str(event).unwrap(), dialect.rules(), texts).unwrap()
 }
 
 /// The same but for what is told once.
@@ -25,11 +26,15 @@ fn ordinary(delta: Delta) -> Delta {
 
 /// Scans events one after another, and compares each with the tree's reading.
 fn check(events: &[String]) {
+    check_as(Dialect::OpenAi, events);
+}
+
+fn check_as(dialect: Dialect, events: &[String]) {
     let mut scanner = Scanner::default();
     let (mut scanned, mut read) = (Texts::default(), Texts::default());
     for event in events {
-        let delta = scan(&mut scanner, &mut scanned, event);
-        assert_eq!(ordinary(delta), ordinary(by_tree(event, &mut read)), "{event}");
+        let delta = scan(&mut scanner, dialect, &mut scanned, event);
+        assert_eq!(ordinary(delta), ordinary(by_tree(event, dialect, &mut read)), "{event}");
     }
     for channel in Channel::ALL {
         assert_eq!(scanned.whole_text(channel), read.whole_text(channel), "{channel:?}");
@@ -63,6 +68,14 @@ fn shapes_that_change_in_midstream() {
         event(&json!({"tool_calls": [{"index": 0, "function": {"name": "n", "arguments": ""}}]}), &json!({})),
         event(&json!({"tool_calls": [{"index": 0, "function": {"arguments": "{\"x"}}]}), &json!({})),
         event(&json!({"tool_calls": [{"index": 0, "function": {"arguments": "\": 1"}}]}), &json!({})),
+        event(
+            &json!({"tool_calls": [{"index": 1, "function": {"name": "m", "arguments": "x"}}]}),
+            &json!({}),
+        ),
+        event(
+            &json!({"tool_calls": [{"index": 1, "function": {"name": "m", "arguments": "y"}}]}),
+            &json!({}),
+        ),
         event(&json!({"content": ["a", "list"]}), &json!({})),
         event(&json!({"content": 7}), &json!({})),
     ];
@@ -92,8 +105,38 @@ fn an_event_of_another_choice_is_no_output() {
         event(&json!({"content": "x"}), &json!({"usage": {"completion_tokens": 4, "prompt_tokens": 1}}));
     let events = [&first, &other, &first, &other].map(Value::to_string);
     check(&events);
-    let delta = by_tree(&other.to_string(), &mut Texts::default());
-    assert_eq!((delta.payload, delta.usage), (None, Usage::default()));
+    let delta = by_tree(&other.to_string(), Dialect::OpenAi, &mut Texts::default());
+    assert_eq!((delta.payload, delta.counted, delta.usage.completion), (None, Counted::Other(1), Some(3)));
+}
+
+#[test]
+fn lines_of_ollama() {
+    let line = |message: &Value, at: u32, rest: &Value| {
+        let mut line = json!({"model": "m", "created_at": format!("2026-01-01T00:00:0{at}Z"), "message": message, "done": false});
+        line.as_object_mut().unwrap().extend(rest.as_object().cloned().unwrap_or_default());
+        line.to_string()
+    };
+    let events = [
+        line(&json!({"role": "assistant", "content": "", "thinking": "a"}), 1, &json!({})),
+        line(&json!({"role": "assistant", "content": "", "thinking": "b"}), 2, &json!({})),
+        line(&json!({"role": "assistant", "content": "c"}), 3, &json!({})),
+        line(&json!({"role": "assistant", "content": "d"}), 4, &json!({})),
+        line(
+            &json!({"role": "assistant", "tool_calls": [{"function": {"name": "f", "arguments": {"x": 1}}}]}),
+            5,
+            &json!({}),
+        ),
+        line(
+            &json!({"role": "assistant", "content": ""}),
+            6,
+            &json!({"done": true, "done_reason": "stop", "eval_count": 7, "prompt_eval_count": 3}),
+        ),
+    ];
+    check_as(Dialect::OllamaNative, &events);
+    let last = by_tree(&events[5], Dialect::OllamaNative, &mut Texts::default());
+    let rare = last.rare.unwrap();
+    assert_eq!((rare.finish_reason.as_deref(), rare.done), (Some("stop"), true));
+    assert_eq!((last.engine.generated, last.engine.prompt), (Some(7), Some(3)));
 }
 
 #[test]
@@ -110,10 +153,11 @@ fn a_first_event_with_thousands_of_prompt_ids_is_not_learnt() {
 
 #[test]
 fn what_is_no_json_object_is_unreadable() {
+    let rules = Dialect::OpenAi.rules();
     let mut scanner = Scanner::default();
     for event in ["", "[1]", "7", "{\"a\":", "{\"a\":1}x", "\u{feff}{}"] {
         assert!(
-            scanner.read(event.as_bytes(), &mut Texts::default(), &mut Delta::default()).is_err(),
+            scanner.read(event.as_bytes(), rules, &mut Texts::default(), &mut Delta::default()).is_err(),
             "{event}"
         );
     }

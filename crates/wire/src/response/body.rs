@@ -53,6 +53,11 @@ impl Body {
         self.state == State::Done
     }
 
+    /// True if the close of the connection is its proper end.
+    pub(super) fn ends_with_close(&self) -> bool {
+        self.state == State::UntilClose
+    }
+
     /// The next piece of data in `input`, which moves on behind it; none if the input is used up or the body
     /// is done.
     pub(super) fn next<'a>(&mut self, input: &mut &'a [u8]) -> Result<Option<&'a [u8]>, Broken> {

@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::KEPT_BYTES;
-use crate::delta::{Delta, EngineCounters, Rare, Scanner, Unreadable, error_message};
-use crate::dialect::Expect;
+use crate::delta::{Delta, Rare, Scanner, Unreadable, error_message};
+use crate::dialect::{Expect, Rules};
 use crate::exchange::{Event, EventSink};
 use crate::failure::{Failure, FailureKind};
 use crate::ledger::{Fell, Ledger};
@@ -15,7 +15,7 @@ use crate::sse::{Frame, Item};
 
 #[derive(Debug)]
 pub(super) struct Events {
-    expect: Expect,
+    rules: &'static Rules,
     scanner: Scanner,
     /// What the present event says; kept so that it is not moved about.
     delta: Delta,
@@ -36,7 +36,7 @@ pub(super) struct Events {
 impl Events {
     pub(super) fn new(expect: Expect) -> Events {
         Events {
-            expect,
+            rules: expect.dialect.rules(),
             scanner: Scanner::default(),
             delta: Delta::default(),
             ledger: Ledger::default(),
@@ -54,7 +54,7 @@ impl Events {
 
     /// Makes ready for the next stream.
     pub(super) fn begin(&mut self, expect: Expect) {
-        self.expect = expect;
+        self.rules = expect.dialect.rules();
         self.scanner.reset();
         self.ledger = Ledger::default();
         self.texts.reset();
@@ -103,20 +103,23 @@ impl Events {
         match frame.event {
             b"" | b"message" => {}
             b"error" => return Err(error_event(data)),
-            _ => {
-                self.unknown += 1;
+            other => {
+                let known = self.rules.annotations.iter().any(|name| name.as_bytes() == other);
+                self.unknown += u32::from(!known);
                 return Ok(());
             }
+        }
+        if data.is_empty() {
+            return Ok(());
         }
         if data == b"[DONE]" {
             self.done_marker = true;
             return Ok(());
         }
         let delta = &mut self.delta;
-        self.scanner.read(data, &mut self.texts, delta).map_err(|problem| unreadable(&problem, data))?;
-        if !self.expect.dialect.rules().engine_counters {
-            delta.engine = EngineCounters::default();
-        }
+        self.scanner
+            .read(data, self.rules, &mut self.texts, delta)
+            .map_err(|problem| unreadable(&problem, data))?;
         let entry = self.ledger.enter(delta).map_err(|fell| fallen(fell, data))?;
         if delta.payload.is_some() || entry.rose {
             self.held = Some(Event {
@@ -136,7 +139,9 @@ impl Events {
     }
 
     fn take_rare(&mut self, rare: Rare, data: &[u8]) -> Result<(), Failure> {
-        let Rare { finish_reason, fingerprint, error } = rare;
+        let Rare { finish_reason, fingerprint, error, done } = rare;
+        self.finish_reason = finish_reason.or(self.finish_reason.take());
+        self.done_marker |= done;
         if let Some(message) = error {
             return Err(failure(
                 FailureKind::ErrorEvent,
@@ -144,7 +149,6 @@ impl Events {
                 data,
             ));
         }
-        self.finish_reason = finish_reason.or(self.finish_reason.take());
         // It is the same on every event, and on some servers only on the last.
         self.fingerprint = self.fingerprint.take().or(fingerprint);
         Ok(())

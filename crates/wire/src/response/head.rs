@@ -12,8 +12,20 @@ const MAX_HEADERS: usize = 128;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Content {
     EventStream,
+    /// NDJSON.
+    Lines,
     Json,
     Html,
+    Other,
+}
+
+/// How the body is compressed, though that was not asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Encoding {
+    Identity,
+    Gzip,
+    Deflate,
+    /// One that cannot be read here.
     Other,
 }
 
@@ -24,8 +36,7 @@ pub(super) struct Head {
     pub(super) content: Content,
     pub(super) body: Body,
     pub(super) keep_alive: bool,
-    /// The body is compressed, though that was not asked for.
-    pub(super) encoded: bool,
+    pub(super) encoding: Encoding,
 }
 
 /// The head cannot be read.
@@ -75,7 +86,7 @@ fn interpret(response: &httparse::Response<'_, '_>) -> Result<Head, Unreadable> 
     let mut content = Content::EventStream;
     let mut chunked = false;
     let mut length = None;
-    let mut encoded = false;
+    let mut encoding = Encoding::Identity;
     for header in response.headers.iter() {
         let value = header.value.trim_ascii();
         let is = |name: &str| header.name.eq_ignore_ascii_case(name);
@@ -99,7 +110,7 @@ fn interpret(response: &httparse::Response<'_, '_>) -> Result<Head, Unreadable> 
                 keep_alive = true;
             }
         } else if is("content-encoding") {
-            encoded = !value.is_empty() && !value.eq_ignore_ascii_case(b"identity");
+            encoding = encoding_of(value);
         }
     }
     let body = match (status, chunked, length) {
@@ -111,7 +122,20 @@ fn interpret(response: &httparse::Response<'_, '_>) -> Result<Head, Unreadable> 
             Body::until_close()
         }
     };
-    Ok(Head { status, content, body, keep_alive, encoded })
+    Ok(Head { status, content, body, keep_alive, encoding })
+}
+
+fn encoding_of(value: &[u8]) -> Encoding {
+    let is = |name: &[u8]| value.eq_ignore_ascii_case(name);
+    if value.is_empty() || is(b"identity") {
+        Encoding::Identity
+    } else if is(b"gzip") || is(b"x-gzip") {
+        Encoding::Gzip
+    } else if is(b"deflate") {
+        Encoding::Deflate
+    } else {
+        Encoding::Other
+    }
 }
 
 fn content_of(value: &[u8]) -> Content {
@@ -119,6 +143,9 @@ fn content_of(value: &[u8]) -> Content {
     let is = |name: &[u8]| kind.eq_ignore_ascii_case(name);
     if is(b"text/event-stream") {
         Content::EventStream
+    } else if [&b"application/x-ndjson"[..], b"application/ndjson", b"application/jsonl"].into_iter().any(is)
+    {
+        Content::Lines
     } else if is(b"application/json") || ends_with_ignore_case(kind, b"+json") {
         Content::Json
     } else if is(b"text/html") || is(b"application/xhtml+xml") {

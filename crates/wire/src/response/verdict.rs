@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::KEPT_BYTES;
 use super::events::Events;
-use super::head::{Content, Head, header_map};
+use super::head::{Content, Encoding, Head, header_map};
 use crate::delta::error_message;
 use crate::failure::{Failure, FailureKind};
 use crate::redact::excerpt;
@@ -17,7 +17,7 @@ pub(super) fn of_stream(events: &Events) -> Option<Failure> {
     let outputs = events.ledger.payload_events();
     let failure = |kind, message| Some(Failure::new(kind, message));
     match events.finish_reason.as_deref() {
-        Some(reason @ ("abort" | "error" | "cancelled" | "canceled")) => failure(
+        Some(reason) if is_given_up(reason) => failure(
             FailureKind::ErrorEvent,
             format!("the server gave the request up with finish reason {reason:?}"),
         ),
@@ -40,6 +40,14 @@ pub(super) fn of_stream(events: &Events) -> Option<Failure> {
             format!("the stream broke off after {outputs} events with output, without a finish reason"),
         ),
     }
+}
+
+/// True for a finish reason that means no end, but that the request was given up. Any other one is an end: `stop`,
+/// `length`, `eos_token`, `tool_calls`, and whatever a server calls it.
+fn is_given_up(reason: &str) -> bool {
+    let words =
+        ["abort", "aborted", "cancel", "cancelled", "canceled", "error", "failed", "timeout", "timed_out"];
+    words.iter().any(|word| reason.eq_ignore_ascii_case(word))
 }
 
 /// What is wrong with a response that is no event stream.
@@ -85,8 +93,9 @@ fn of_status(status: u16, stated: Option<String>, body: &[u8], head_bytes: &[u8]
 }
 
 fn not_a_stream(head: &Head, body: &[u8], is_json: bool) -> String {
-    let what = if head.encoded {
-        "a compressed body, though none was asked for,".to_owned()
+    let unreadable = head.encoding == Encoding::Other;
+    let what = if unreadable {
+        "a body that is compressed in a way that was not asked for and cannot be read,".to_owned()
     } else if head.content == Content::Html || is_html(body) {
         "an HTML page".to_owned()
     } else if is_json {
@@ -96,7 +105,7 @@ fn not_a_stream(head: &Head, body: &[u8], is_json: bool) -> String {
     } else {
         "something else".to_owned()
     };
-    let begins = if head.encoded || body.is_empty() { String::new() } else { format!(": {}", shown(body)) };
+    let begins = if unreadable || body.is_empty() { String::new() } else { format!(": {}", shown(body)) };
     format!("the server answered {} with {what} instead of an event stream{begins}", head.status)
 }
 

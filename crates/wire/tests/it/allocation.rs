@@ -1,4 +1,4 @@
-//! No allocation per event once warm.
+//! No allocation per event once warm; and what other tests need to know of memory.
 #![expect(unsafe_code, reason = "an allocator that counts must implement `GlobalAlloc`")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -18,6 +18,17 @@ struct Counting;
 
 thread_local! {
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+    /// Bytes taken and not given back, and the most of them.
+    static LIVE: Cell<isize> = const { Cell::new(0) };
+    static PEAK: Cell<isize> = const { Cell::new(0) };
+}
+
+/// The most bytes that `work` held at a time, and what it returns.
+pub(crate) fn peak_bytes<T>(work: impl FnOnce() -> T) -> (usize, T) {
+    let before = LIVE.get();
+    PEAK.set(before);
+    let result = work();
+    (usize::try_from(PEAK.get() - before).unwrap(), result)
 }
 
 #[global_allocator]
@@ -27,17 +38,20 @@ static ALLOCATOR: Counting = Counting;
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count();
+        hold(layout.size() as isize);
         // SAFETY: as the caller promises.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        hold(-(layout.size() as isize));
         // SAFETY: as the caller promises.
         unsafe { System.dealloc(pointer, layout) }
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
         count();
+        hold(new_size as isize - layout.size() as isize);
         // SAFETY: as the caller promises.
         unsafe { System.realloc(pointer, layout, new_size) }
     }
@@ -46,6 +60,13 @@ unsafe impl GlobalAlloc for Counting {
 fn count() {
     // A thread that is being taken down has no counter any more.
     let _ = ALLOCATIONS.try_with(|allocations| allocations.set(allocations.get() + 1));
+}
+
+fn hold(bytes: isize) {
+    let _ = LIVE.try_with(|live| {
+        live.set(live.get() + bytes);
+        let _ = PEAK.try_with(|peak| peak.set(peak.get().max(live.get())));
+    });
 }
 
 /// Notes how many allocations there were at each event, in room that it took beforehand.

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use tokometer_wire::response::{Close, Progress, ResponseReader};
 use tokometer_wire::{
-    Dialect, Endpoint, Event, Exchange, Expect, Failure, FailureKind, Outcome, Stamp, TokenSource,
+    Channel, Dialect, Endpoint, Event, Exchange, Expect, Failure, FailureKind, Outcome, Stamp, TokenSource,
 };
 
 use crate::support::{Act, connector, scripted, stream};
@@ -38,25 +38,20 @@ impl Fixture {
     fn read(path: &std::path::Path) -> Fixture {
         let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
         let expected: Value =
-            serde_json::from_slice(&fs::read(path.with_extension("json")).unwrap()).unwrap();
+            serde_json::from_slice(&fs::read(path.with_extension("expected.json")).unwrap()).unwrap();
         let endpoint = match expected["endpoint"].as_str().unwrap() {
             "chat" => Endpoint::Chat,
             "completions" => Endpoint::Completions,
             other => panic!("{name}: no endpoint {other}"),
         };
-        let dialect = match expected["dialect"].as_str().unwrap() {
-            "open_ai" => Dialect::OpenAi,
-            "vllm" => Dialect::Vllm,
-            "sglang" => Dialect::Sglang,
-            "llama_cpp" => Dialect::LlamaCpp,
-            other => panic!("{name}: no dialect {other}"),
-        };
+        let dialect = Dialect::from_name(expected["dialect"].as_str().unwrap()).unwrap();
         Fixture { name, bytes: fs::read(path).unwrap(), expect: Expect { endpoint, dialect }, expected }
     }
 
     /// Compares what was made of the stream with what is expected.
-    fn check(&self, way: &str, exchange: &Exchange, events: &[Event]) {
+    fn check(&self, way: &str, (exchange, events, texts): &(Exchange, Vec<Event>, Value)) {
         let mut got = describe(self.expect, exchange, events);
+        got["texts"] = texts.clone();
         let expected_message = self.expected["failure"]["message"].as_str();
         if let (Some(part), Some(message)) = (expected_message, got["failure"]["message"].as_str())
             && message.contains(part)
@@ -76,7 +71,7 @@ fn describe(expect: Expect, exchange: &Exchange, events: &[Event]) -> Value {
         .collect();
     json!({
         "endpoint": if expect.endpoint == Endpoint::Chat { "chat" } else { "completions" },
-        "dialect": dialect_name(expect.dialect),
+        "dialect": expect.dialect.name(),
         "outcome": match exchange.outcome {
             Outcome::Ended => "ended",
             Outcome::Cut => "cut",
@@ -103,15 +98,6 @@ fn describe(expect: Expect, exchange: &Exchange, events: &[Event]) -> Value {
     })
 }
 
-fn dialect_name(dialect: Dialect) -> &'static str {
-    match dialect {
-        Dialect::Vllm => "vllm",
-        Dialect::Sglang => "sglang",
-        Dialect::LlamaCpp => "llama_cpp",
-        _ => "open_ai",
-    }
-}
-
 fn describe_failure(failure: &Failure) -> Value {
     let kind = match failure.kind {
         FailureKind::Connect => "connect",
@@ -129,32 +115,41 @@ fn describe_failure(failure: &Failure) -> Value {
     json!({ "kind": kind, "message": failure.message, "status": failure.http_status })
 }
 
+/// The whole text of each channel that has any.
+fn texts(of: impl Fn(Channel) -> Option<String>) -> Value {
+    Channel::ALL
+        .into_iter()
+        .filter_map(|channel| Some((channel.name().to_owned(), json!(of(channel)?))))
+        .collect()
+}
+
 /// Replays over a loopback socket; the server closes behind the last byte.
-async fn over_tcp(fixture: &Fixture, acts: Vec<Act>) -> (Exchange, Vec<Event>) {
+async fn over_tcp(fixture: &Fixture, acts: Vec<Act>) -> (Exchange, Vec<Event>, Value) {
     let script = [vec![Act::Read], acts].concat();
     let (port, server) = scripted(vec![script]).await;
     let connector = connector(port);
-    let request = connector.prepare(fixture.expect.endpoint.path(), "{}".into());
+    let request = connector.prepare(fixture.expect.dialect.path(fixture.expect.endpoint), "{}".into());
     let mut connection = connector.connect().await.unwrap();
-    let result = stream(&mut connection, &request, fixture.expect).await;
+    let (exchange, events) = stream(&mut connection, &request, fixture.expect).await;
+    let texts = texts(|channel| connection.received_text(channel).map(String::from));
     drop(connection);
     server.await.unwrap();
-    result
+    (exchange, events, texts)
 }
 
 #[tokio::test]
 async fn whole_over_tcp() {
     for fixture in fixtures() {
-        let (exchange, events) = over_tcp(&fixture, vec![Act::Write(fixture.bytes.clone())]).await;
-        fixture.check("whole", &exchange, &events);
+        let replayed = over_tcp(&fixture, vec![Act::Write(fixture.bytes.clone())]).await;
+        fixture.check("whole", &replayed);
     }
 }
 
 #[tokio::test]
 async fn byte_by_byte_over_tcp() {
     for fixture in fixtures() {
-        let (exchange, events) = over_tcp(&fixture, vec![Act::Drip(fixture.bytes.clone())]).await;
-        fixture.check("byte by byte", &exchange, &events);
+        let replayed = over_tcp(&fixture, vec![Act::Drip(fixture.bytes.clone())]).await;
+        fixture.check("byte by byte", &replayed);
     }
 }
 
@@ -171,13 +166,13 @@ async fn at_cuts_over_tcp() {
             acts.push(Act::Write(piece.to_vec()));
             rest = after;
         }
-        let (exchange, events) = over_tcp(&fixture, acts).await;
-        fixture.check("at cuts", &exchange, &events);
+        let replayed = over_tcp(&fixture, acts).await;
+        fixture.check("at cuts", &replayed);
     }
 }
 
 /// Replays in memory, one read per piece.
-fn in_memory(expect: Expect, reader: &mut ResponseReader, pieces: &[&[u8]]) -> (Exchange, Vec<Event>) {
+fn in_memory(expect: Expect, reader: &mut ResponseReader, pieces: &[&[u8]]) -> (Exchange, Vec<Event>, Value) {
     let mut events = Vec::new();
     reader.begin(expect);
     let mut progress = Progress::More;
@@ -193,7 +188,8 @@ fn in_memory(expect: Expect, reader: &mut ResponseReader, pieces: &[&[u8]]) -> (
         reader.close(Close::Eof, &mut events);
         reader.end_of_read(&mut events);
     }
-    (reader.exchange(0, None, 0), events)
+    let texts = texts(|channel| reader.whole_text(channel).map(String::from));
+    (reader.exchange(0, None, 0), events, texts)
 }
 
 #[test]
@@ -203,8 +199,8 @@ fn cut_in_two_at_every_byte() {
         let mut reader = ResponseReader::new(fixture.expect);
         for cut in 0..=fixture.bytes.len() {
             let (front, back) = fixture.bytes.split_at(cut);
-            let (exchange, events) = in_memory(fixture.expect, &mut reader, &[front, back]);
-            fixture.check(&format!("cut at {cut}"), &exchange, &events);
+            let replayed = in_memory(fixture.expect, &mut reader, &[front, back]);
+            fixture.check(&format!("cut at {cut}"), &replayed);
         }
     }
 }
@@ -220,8 +216,8 @@ proptest! {
             places.sort_unstable();
             let pieces: Vec<&[u8]> = places.windows(2).map(|pair| &fixture.bytes[pair[0]..pair[1]]).collect();
             let mut reader = ResponseReader::new(fixture.expect);
-            let (exchange, events) = in_memory(fixture.expect, &mut reader, &pieces);
-            fixture.check("at random cuts", &exchange, &events);
+            let replayed = in_memory(fixture.expect, &mut reader, &pieces);
+            fixture.check("at random cuts", &replayed);
         }
     }
 
@@ -240,7 +236,7 @@ proptest! {
 fn last_of_read_is_told_for_each_event() {
     let fixture = fixtures().into_iter().find(|fixture| fixture.name == "vllm-rust-chat").unwrap();
     let mut reader = ResponseReader::new(fixture.expect);
-    let (exchange, events) = in_memory(fixture.expect, &mut reader, &[&fixture.bytes]);
+    let (exchange, events, _) = in_memory(fixture.expect, &mut reader, &[&fixture.bytes]);
     assert_eq!((exchange.reads, exchange.events), (1, 7));
     // The marker and the finish event came behind all of them in the same read.
     assert!(events.iter().all(|event| !event.last_of_read));
@@ -248,7 +244,7 @@ fn last_of_read_is_told_for_each_event() {
     let text = String::from_utf8(fixture.bytes.clone()).unwrap();
     let third = text.find("\" three\"").unwrap();
     let (front, back) = fixture.bytes.split_at(third);
-    let (exchange, events) = in_memory(fixture.expect, &mut reader, &[front, back]);
+    let (exchange, events, _) = in_memory(fixture.expect, &mut reader, &[front, back]);
     assert_eq!((exchange.reads, exchange.events), (2, 7));
     let last: Vec<bool> = events.iter().map(|event| event.last_of_read).collect();
     assert_eq!(last, [false, true, false]);
@@ -257,14 +253,11 @@ fn last_of_read_is_told_for_each_event() {
 #[test]
 fn the_readme_has_a_row_for_each_fixture() {
     let readme = fs::read_to_string(folder().join("README.md")).unwrap();
-    let mut missing = String::new();
+    let mut table = String::new();
     for fixture in fixtures() {
-        let row = fixture.row();
-        if !readme.contains(&row) {
-            writeln!(missing, "{row}").unwrap();
-        }
+        writeln!(table, "{}", fixture.row()).unwrap();
     }
-    assert!(missing.is_empty(), "rows missing in tests/fixtures/streams/README.md:\n{missing}");
+    assert!(readme.contains(&table), "the table in tests/fixtures/streams/README.md should be:\n{table}");
 }
 
 impl Fixture {
@@ -277,9 +270,9 @@ impl Fixture {
             Some(kind) => kind.to_owned(),
             None => word(&expected["outcome"]),
         };
+        let (engine, case) = self.name.split_once('-').unwrap();
         format!(
-            "| `{}` | {} | {} | {} | {} | {} |",
-            self.name,
+            "| {engine} | `{case}` | {} | {} | {} | {} | {} |",
             first.map_or("–".to_owned(), |event| word(&event[0])),
             count(&expected["completion_tokens"]),
             word(&expected["token_source"]),

@@ -3,8 +3,11 @@
 
 mod allocation;
 mod control;
+mod faults;
 mod fixtures;
+mod http2;
 mod metrics;
+mod mutations;
 mod secrets;
 mod stamps;
 mod stream;

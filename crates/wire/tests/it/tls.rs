@@ -20,7 +20,7 @@ use tokometer_wire::{
 use crate::support::{Act, CHAT, HEAD, content, finish, perform, request, scripted, stream, timeouts};
 
 /// A server certificate for `localhost`, and the file of the authority that signed it.
-fn certificates() -> (Arc<ServerConfig>, NamedTempFile) {
+pub(crate) fn certificates() -> (Arc<ServerConfig>, NamedTempFile) {
     let mut params = CertificateParams::new(Vec::new()).unwrap();
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     let authority = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();

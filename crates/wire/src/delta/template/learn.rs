@@ -1,8 +1,9 @@
 //! Learns the shape of an event: where its text and its numbers are.
 
 use super::{
-    Count, Hole, MAX_FIXED_BYTES, MAX_PIECES, Piece, Template, count_numbers, number_length, string_length,
+    Hole, MAX_FIXED_BYTES, MAX_PIECES, Piece, Template, count_numbers, number_length, string_length,
 };
+use crate::dialect::Rules;
 use crate::exchange::Channel;
 
 /// Deepest nesting that is learnt.
@@ -10,8 +11,8 @@ const MAX_DEPTH: usize = 10;
 
 /// Cuts the holes of an event into an empty template. Tells whether the event is an ordinary one, and up to
 /// where its bytes are in the template or in a hole.
-pub(super) fn cut_holes(data: &[u8], template: &mut Template) -> (bool, usize) {
-    let mut walk = Walk { data, at: 0, keys: [b""; MAX_DEPTH], depth: 0, copied: 0, template };
+pub(super) fn cut_holes(data: &[u8], rules: &Rules, template: &mut Template) -> (bool, usize) {
+    let mut walk = Walk { data, rules, at: 0, keys: [b""; MAX_DEPTH], depth: 0, copied: 0, template };
     let is_ordinary = walk.value().is_some();
     (is_ordinary, walk.copied)
 }
@@ -20,6 +21,7 @@ pub(super) fn cut_holes(data: &[u8], template: &mut Template) -> (bool, usize) {
 /// event. Steps return none where something is not ordinary.
 struct Walk<'a, 't> {
     data: &'a [u8],
+    rules: &'t Rules,
     at: usize,
     /// The way to the present value; a list is an empty key.
     keys: [&'a [u8]; MAX_DEPTH],
@@ -85,7 +87,7 @@ impl<'a> Walk<'a, '_> {
     fn list(&mut self) -> Option<()> {
         let is_choices = self.way() == [&b"choices"[..]];
         self.at += 1;
-        if self.way() == [&b"choices"[..], b"", b"token_ids"] && self.peek()? != b']' {
+        if self.rules.token_ids.is_some_and(|path| self.is_at(path)) && self.peek()? != b']' {
             let start = self.at;
             let end = start + memchr::memchr(b']', &self.data[start..])?;
             count_numbers(&self.data[start..end])?;
@@ -124,19 +126,10 @@ impl<'a> Walk<'a, '_> {
     }
 
     fn string_hole(&self, text: &[u8]) -> Option<Hole> {
-        let channel = match self.way() {
-            [b"obfuscation"] => return Some(Hole::AnyText),
-            [b"choices", b"", b"text"] => Channel::Text,
-            [b"choices", b"", b"delta", field] => match *field {
-                b"content" => Channel::Content,
-                b"reasoning" | b"reasoning_content" => Channel::Reasoning,
-                b"refusal" => Channel::Refusal,
-                _ => return None,
-            },
-            [b"choices", b"", b"delta", b"tool_calls", b"", b"function", b"arguments"]
-            | [b"choices", b"", b"delta", b"function_call", b"arguments"] => Channel::ToolCall,
-            _ => return None,
-        };
+        if self.rules.noise.iter().any(|path| self.is_at(path)) {
+            return Some(Hole::AnyText);
+        }
+        let &(_, channel) = self.rules.texts.iter().find(|(path, _)| self.is_at(path))?;
         if text.is_empty() {
             return None;
         }
@@ -147,20 +140,17 @@ impl<'a> Walk<'a, '_> {
     }
 
     fn number_hole(&self) -> Option<Hole> {
-        let count = match self.way() {
-            [b"usage", b"prompt_tokens"] => Count::Prompt,
-            [b"usage", b"completion_tokens"] => Count::Completion,
-            [b"usage", b"prompt_tokens_details", b"cached_tokens"] => Count::Cached,
-            [b"usage", b"completion_tokens_details", b"reasoning_tokens"] => Count::Reasoning,
-            [b"usage", b"reasoning_tokens"] => Count::FlatReasoning,
-            [b"timings", b"prompt_n"] => Count::EnginePrompt,
-            [b"timings", b"cache_n"] => Count::EngineCached,
-            [b"timings", b"predicted_n"] => Count::EngineGenerated,
-            // The index of a choice says whether it counts.
-            [b"choices", b"", b"index"] => return None,
-            _ => return Some(Hole::AnyNumber),
-        };
-        Some(Hole::Count(count))
+        // The index of a choice says whether it counts.
+        if self.is_at(&["choices", "", "index"]) {
+            return None;
+        }
+        let mut counts = self.rules.counts.iter().copied().flatten();
+        let count = counts.find(|(path, _)| self.is_at(path)).map(|&(_, count)| count);
+        Some(count.map_or(Hole::AnyNumber, Hole::Count))
+    }
+
+    fn is_at(&self, path: &[&str]) -> bool {
+        path.len() == self.depth && path.iter().zip(self.way()).all(|(key, step)| key.as_bytes() == *step)
     }
 
     fn way(&self) -> &[&'a [u8]] {
