@@ -89,12 +89,28 @@ pub(crate) struct TargetArgs {
     /// Trust this certificate authority (PEM) beside the system's
     #[arg(long, value_name = "FILE")]
     pub(crate) cacert: Option<PathBuf>,
+    /// HTTP version: 1 has a connection for each stream, 2 shares them, auto lets a TLS server choose
+    #[arg(long, value_enum, default_value = "auto")]
+    pub(crate) http: HttpArg,
     /// Measure although the server has other requests
     #[arg(long)]
     pub(crate) allow_busy: bool,
     /// Send no key from the default variable.
     #[arg(skip)]
     pub(crate) ignore_environment: bool,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum HttpArg {
+    /// HTTP/1.1, unless a TLS server chooses HTTP/2
+    #[default]
+    Auto,
+    /// HTTP/1.1
+    #[value(name = "1")]
+    One,
+    /// HTTP/2
+    #[value(name = "2")]
+    Two,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

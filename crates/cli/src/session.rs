@@ -117,7 +117,7 @@ impl Session {
     async fn probe(&self, server: &server::Server) -> anyhow::Result<Target> {
         let options = ProbeOptions { model: self.target.model.clone() };
         let probed = tokometer_target::probe(&server.control, &options).await;
-        Ok(probed.map_err(|error| advice::on(&error, server.connector.headers()))?)
+        Ok(probed.map_err(|error| advice::on(&error))?)
     }
 
     async fn refuse_busy(&self, target: &Target, server: &server::Server) -> anyhow::Result<()> {
@@ -154,7 +154,7 @@ impl Session {
         let connector = &site.server.connector;
         let building = Prompts::build(&self.matrix, site, run, &progress);
         let prompts = tokio::select! {
-            prompts = building => prompts.map_err(|error| advice::on(&error, connector.headers()))?,
+            prompts = building => prompts.map_err(|error| advice::on(&error))?,
             _ = interrupt.wait_for(|wanted| *wanted) => {
                 run.state = RunState::Interrupted;
                 return Ok(());

@@ -20,6 +20,8 @@ use crate::redact::{excerpt, is_secret_header};
 
 /// The longest body that is taken.
 const MAX_BODY_BYTES: usize = 64 << 20;
+/// The longest body of which a part may be shown, or kept as evidence.
+const SHOWN_BYTES: usize = 1 << 20;
 /// Bytes of a body that a failure keeps.
 const KEPT_BYTES: usize = 4096;
 
@@ -100,7 +102,16 @@ impl Control {
                 format!("{path} was not answered within {} s", timeout.as_secs_f64()),
             )),
         };
-        result.map_err(|failure| self.connector.shared().redactor.failure(failure))
+        let redactor = &self.connector.shared().redactor;
+        match result {
+            // A server may quote the request's headers, and what it says is shown where it is not understood.
+            Ok(answer) if answer.body.len() <= SHOWN_BYTES => {
+                let body = redactor.text(answer.text().into_owned()).into();
+                Ok(Answer { body, ..answer })
+            }
+            Ok(answer) => Ok(answer),
+            Err(failure) => Err(redactor.failure(failure)),
+        }
     }
 
     async fn exchange(&self, method: Method, path: &str, body: Bytes) -> Result<Answer, Failure> {

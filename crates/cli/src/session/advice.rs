@@ -1,13 +1,12 @@
 //! Why a server cannot be measured, and what to try.
 
 use tokometer_target::TargetError;
-use tokometer_wire::{Failure, FailureKind, Headers};
+use tokometer_wire::{Failure, FailureKind};
 
 use crate::failure::Hinted;
 
-/// The sentence and the hint for a server that cannot be used. What the server said may repeat what `headers`
-/// told it, so that their values are taken out.
-pub(super) fn on(error: &TargetError, headers: &Headers) -> Hinted {
+/// The sentence and the hint for a server that cannot be used.
+pub(super) fn on(error: &TargetError) -> Hinted {
     let advised = match error {
         TargetError::Unreachable { url, failure } => Some((unreachable(url, failure), start_it(failure))),
         TargetError::KeyMissing { url, status } => Some((
@@ -59,13 +58,7 @@ pub(super) fn on(error: &TargetError, headers: &Headers) -> Hinted {
     };
     let (message, hint) =
         advised.unwrap_or_else(|| (error.to_string(), "the server's log may say more; then start again"));
-    Hinted::new(without_secrets(message, headers), hint)
-}
-
-fn without_secrets(text: String, headers: &Headers) -> String {
-    let values = headers.iter().flat_map(|(_, value)| value.expose().split_whitespace());
-    // A very short value may be a part of any word.
-    values.filter(|value| value.len() >= 4).fold(text, |text, value| text.replace(value, "<redacted>"))
+    Hinted::new(message, hint)
 }
 
 fn unreachable(url: &str, failure: &Failure) -> String {

@@ -6,9 +6,9 @@ use std::time::Duration;
 use anyhow::Context;
 use tokometer_target::Found;
 use tokometer_wire::clock::Clock;
-use tokometer_wire::{Connector, Control, Headers, Secret, TargetUrl, Timeouts, TlsOptions};
+use tokometer_wire::{Connector, Control, Headers, HttpVersion, Secret, TargetUrl, Timeouts, TlsOptions};
 
-use crate::args::TargetArgs;
+use crate::args::{HttpArg, TargetArgs};
 use crate::failure::Hinted;
 use crate::out;
 
@@ -32,6 +32,11 @@ pub(crate) fn reach(url: &str, args: &TargetArgs, idle: Duration, clock: Clock) 
     let connector = Connector::new(target, &tls, headers, clock, timeouts).map_err(|error| {
         Hinted::usage(error.to_string(), "--cacert takes a PEM file; --insecure trusts any certificate")
     })?;
+    let connector = connector.with_http(match args.http {
+        HttpArg::Auto => HttpVersion::Auto,
+        HttpArg::One => HttpVersion::One,
+        HttpArg::Two => HttpVersion::Two,
+    });
     let control = Arc::new(Control::new(connector.clone()));
     Ok(Server { connector, control })
 }

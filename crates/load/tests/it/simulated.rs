@@ -47,7 +47,7 @@ fn profile(step_ms: f64) -> Profile {
 
 /// A simulated engine and a conductor for it, with gauges.
 pub(crate) fn start(step_ms: f64) -> (Running, Bench) {
-    let options = ServerOptions { listen: ([127, 0, 0, 1], 0).into(), api_key: None };
+    let options = ServerOptions::default();
     let server = Server::start(profile(step_ms), options).unwrap();
     let bench = Bench::new(server.addr().port()).with_gauges();
     (server, bench)

@@ -1,5 +1,6 @@
 //! The Dynamo front end. It speaks for workers of other engines, which it does not name.
 
+use tokometer_wire::Dialect;
 use tokometer_wire::metrics::{self, MetricNames};
 
 use super::{Confidence, Engine, LengthField, Manner, Probe, Sign, metrics_prefix};
@@ -83,6 +84,7 @@ impl Engine for Dynamo {
 
     fn manner(&self) -> Manner {
         Manner {
+            dialect: Dialect::Dynamo,
             metrics: Some(&METRIC_NAMES),
             length: &[LengthField::IgnoreEosIn("nvext")],
             handling: Handling::DISCONNECT,

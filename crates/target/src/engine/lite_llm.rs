@@ -2,6 +2,8 @@
 //!
 //! It retries and falls back to other engines by itself, and may answer from a cache of its own.
 
+use tokometer_wire::Dialect;
+
 use super::{Confidence, Engine, Manner, Probe, Sign, metrics_prefix};
 use crate::answers::{Answers, METRICS};
 use crate::facts::{Facts, Field};
@@ -35,7 +37,7 @@ impl Engine for LiteLlm {
     }
 
     fn manner(&self) -> Manner {
-        Manner::PLAIN
+        Manner { dialect: Dialect::LiteLlm, ..Manner::PLAIN }
     }
 }
 

@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use tokometer_wire::Dialect;
+
 use super::{Confidence, Engine, Manner, Probe, Sign, number, text};
 use crate::answers::Answers;
 use crate::facts::{Facts, Field};
@@ -70,7 +72,7 @@ impl Engine for LmStudio {
     }
 
     fn manner(&self) -> Manner {
-        Manner { handling: Handling::DISCONNECT, ..Manner::PLAIN }
+        Manner { dialect: Dialect::LmStudio, handling: Handling::DISCONNECT, ..Manner::PLAIN }
     }
 }
 

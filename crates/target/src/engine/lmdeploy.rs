@@ -1,5 +1,6 @@
 //! LMDeploy.
 
+use tokometer_wire::Dialect;
 use tokometer_wire::metrics::{self, MetricNames};
 
 use super::{Engine, LengthField, Manner, Probe, Sign, metrics_prefix, owned_by};
@@ -57,6 +58,7 @@ impl Engine for LmDeploy {
 
     fn manner(&self) -> Manner {
         Manner {
+            dialect: Dialect::LmDeploy,
             metrics: Some(&METRIC_NAMES),
             tokenize: &[TokenizeRoute::Encode],
             length: &[LengthField::IgnoreEos, LengthField::Least("min_new_tokens")],

@@ -1,6 +1,7 @@
 //! mistral.rs.
 
 use serde_json::Value;
+use tokometer_wire::Dialect;
 use tokometer_wire::metrics::{self, MetricNames};
 
 use super::{Confidence, Engine, LengthField, Manner, Probe, Sign, metrics_prefix};
@@ -90,6 +91,7 @@ impl Engine for MistralRs {
 
     fn manner(&self) -> Manner {
         Manner {
+            dialect: Dialect::MistralRs,
             metrics: Some(&METRIC_NAMES),
             length: &[LengthField::IgnoreEos],
             handling: Handling::DISCONNECT,

@@ -1,5 +1,7 @@
 //! mlx-lm's server. It names itself only in its answers: `<mlx-lm>-<mlx>-<platform>-<accelerator>`.
 
+use tokometer_wire::Dialect;
+
 use super::{Confidence, Engine, Manner, Probe, Sign};
 use crate::answers::{Answers, SHORT_CHAT};
 use crate::facts::{Facts, Field};
@@ -43,7 +45,7 @@ impl Engine for MlxLm {
     }
 
     fn manner(&self) -> Manner {
-        Manner { handling: Handling::DISCONNECT, ..Manner::PLAIN }
+        Manner { dialect: Dialect::MlxLm, handling: Handling::DISCONNECT, ..Manner::PLAIN }
     }
 }
 

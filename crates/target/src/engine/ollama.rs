@@ -5,6 +5,8 @@
 
 use serde_json::Value;
 
+use tokometer_wire::Dialect;
+
 use super::{Confidence, Engine, Manner, Probe, SHOW, Sign, number, text};
 use crate::answers::{Answers, SHORT_CHAT};
 use crate::facts::{Facts, Field};
@@ -73,7 +75,7 @@ impl Engine for Ollama {
     }
 
     fn manner(&self) -> Manner {
-        Manner { handling: Handling::DISCONNECT, ..Manner::PLAIN }
+        Manner { dialect: Dialect::Ollama, handling: Handling::DISCONNECT, ..Manner::PLAIN }
     }
 }
 

@@ -1,5 +1,7 @@
 //! OpenRouter, which routes to providers whose engines it does not name.
 
+use tokometer_wire::Dialect;
+
 use super::{Confidence, Engine, Manner, Probe, Sign, number};
 use crate::answers::{Answers, MODELS};
 use crate::facts::{Facts, Field};
@@ -35,7 +37,7 @@ impl Engine for OpenRouter {
     }
 
     fn manner(&self) -> Manner {
-        Manner::PLAIN
+        Manner { dialect: Dialect::OpenRouter, ..Manner::PLAIN }
     }
 }
 

@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use tokometer_wire::Dialect;
+
 use super::{Confidence, Engine, LengthField, Manner, Probe, Sign, number, owned_by, text};
 use crate::answers::Answers;
 use crate::facts::{Facts, Field};
@@ -73,6 +75,7 @@ impl Engine for TabbyApi {
 
     fn manner(&self) -> Manner {
         Manner {
+            dialect: Dialect::TabbyApi,
             tokenize: &[TokenizeRoute::TokenEncode],
             length: &[LengthField::IgnoreEos, LengthField::Least("min_tokens")],
             handling: Handling::DISCONNECT,

@@ -5,6 +5,7 @@
 //! it does not know.
 
 use serde_json::Value;
+use tokometer_wire::Dialect;
 use tokometer_wire::metrics::{self, MetricNames};
 
 use super::{
@@ -95,6 +96,7 @@ impl Engine for TensorRtLlm {
 
     fn manner(&self) -> Manner {
         Manner {
+            dialect: Dialect::TensorRtLlm,
             metrics: Some(&METRIC_NAMES),
             metrics_path: "/prometheus/metrics",
             usage: UsageOption::Continuous,

@@ -1,5 +1,6 @@
 //! Text Generation Inference.
 
+use tokometer_wire::Dialect;
 use tokometer_wire::metrics::MetricNames;
 
 use super::{Confidence, Engine, Manner, Probe, Sign, metrics_prefix, number, text};
@@ -80,6 +81,7 @@ impl Engine for Tgi {
 
     fn manner(&self) -> Manner {
         Manner {
+            dialect: Dialect::Tgi,
             metrics: Some(&METRIC_NAMES),
             tokenize: &[TokenizeRoute::Inputs],
             handling: Handling::DISCONNECT,

@@ -1,5 +1,7 @@
 //! `transformers serve`. Nothing names it, so its routes do; it refuses fields that it does not know.
 
+use tokometer_wire::Dialect;
+
 use super::{Confidence, Engine, Manner, Probe, Sign, UsageOption};
 use crate::answers::Answers;
 use crate::facts::{Facts, Field};
@@ -50,6 +52,6 @@ impl Engine for Transformers {
 
     fn manner(&self) -> Manner {
         // Usage comes unasked.
-        Manner { usage: UsageOption::None, ..Manner::PLAIN }
+        Manner { dialect: Dialect::Transformers, usage: UsageOption::None, ..Manner::PLAIN }
     }
 }
