@@ -115,7 +115,7 @@ impl Session {
     }
 
     async fn probe(&self, server: &server::Server) -> anyhow::Result<Target> {
-        let options = ProbeOptions { model: self.target.model.clone() };
+        let options = ProbeOptions { model: self.target.model.clone(), no_requests: self.output.dry_run };
         let probed = tokometer_target::probe(&server.control, &options).await;
         Ok(probed.map_err(|error| advice::on(&error))?)
     }

@@ -25,6 +25,8 @@ const SHORT_CHAT_TIMEOUT: Duration = Duration::from_secs(30);
 pub struct ProbeOptions {
     /// Model to ask for, by served or full name; none: the only one.
     pub model: Option<String>,
+    /// True: nothing that generates is sent, not even the one token that some servers name themselves with.
+    pub no_requests: bool,
 }
 
 /// Finds out what answers at `control`'s target.
@@ -42,7 +44,7 @@ pub async fn probe(control: &Control, options: &ProbeOptions) -> Result<Target, 
     let url = control.connector().target().display();
     let model = models::choose(&url, &served, options.model.as_deref())?;
 
-    let (engine, sign) = recognise(control, &model, &mut answers).await;
+    let (engine, sign) = recognise(control, &model, options.no_requests, &mut answers).await;
     let mut facts = Facts::default();
     if let Some(name) = engine.name() {
         facts.text(Field::EngineName, name, &format!("{} of {}", sign.value, sign.source));
@@ -103,6 +105,7 @@ pub async fn probe(control: &Control, options: &ProbeOptions) -> Result<Target, 
 async fn recognise(
     control: &Control,
     model: &ModelEntry,
+    no_requests: bool,
     answers: &mut Answers,
 ) -> (&'static dyn Engine, Sign) {
     let surest = |answers: &Answers| {
@@ -117,17 +120,17 @@ async fn recognise(
     if named.is_none() {
         let identifying =
             engine::ALL.iter().flat_map(|engine| engine.probes()).filter(|probe| probe.identifies());
-        ask(control, model, identifying, answers).await;
+        ask(control, model, identifying, no_requests, answers).await;
         named = surest(answers).filter(|(_, sign)| sign.confidence > Confidence::None);
     }
     if named.is_none() {
         // Some servers name themselves only in their answers to requests.
-        ask(control, model, [Probe::ShortChat].iter(), answers).await;
+        ask(control, model, [Probe::ShortChat].iter(), no_requests, answers).await;
     }
     let Some((engine, sign)) = named.or_else(|| surest(answers)) else {
         unreachable!("the last engine recognises every server")
     };
-    ask(control, model, engine.probes().iter(), answers).await;
+    ask(control, model, engine.probes().iter(), no_requests, answers).await;
     (engine, sign)
 }
 
@@ -136,11 +139,13 @@ async fn ask(
     control: &Control,
     model: &ModelEntry,
     probes: impl Iterator<Item = &Probe>,
+    no_requests: bool,
     answers: &mut Answers,
 ) {
     for probe in probes {
         let name = probe.name();
-        if answers.asked(&name) || probe.is_needless(answers) {
+        let unwanted = no_requests && matches!(probe, Probe::ShortChat);
+        if unwanted || answers.asked(&name) || probe.is_needless(answers) {
             continue;
         }
         let answer = match probe {

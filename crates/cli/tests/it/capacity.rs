@@ -68,15 +68,20 @@ fn a_dry_run_sends_no_request_that_generates() {
 }
 
 #[test]
-fn the_only_request_that_a_probe_may_send_has_one_token() {
-    // vLLM tells its parallelism in the fingerprint of an answer only.
+fn a_dry_run_sends_nothing_even_to_an_engine_that_names_itself_in_answers() {
+    // vLLM tells its parallelism in the fingerprint of an answer only; a probe asks it for one token.
     let server = Scripted::models(r#"{"data":[{"id":"m","owned_by":"vllm","max_model_len":40000}]}"#);
+    let generating = |server: &Scripted| {
+        let asked = server.asked();
+        let bodies = asked.into_iter().filter(|request| request.line.ends_with("completions"));
+        bodies.map(|request| serde_json::from_str(&request.body).unwrap()).collect::<Vec<serde_json::Value>>()
+    };
     let out = tempfile::tempdir().unwrap();
     let args = ["run", &server.url(), "--dry-run", "--quiet", "--out", &out.path().to_string_lossy()];
     assert_eq!(call(args).code, Some(0));
-    let asked = server.asked();
-    let mut generating = asked.iter().filter(|request| request.line.ends_with("completions"));
-    let body: serde_json::Value = serde_json::from_str(&generating.next().unwrap().body).unwrap();
-    assert_eq!(body["max_tokens"], 1);
-    assert!(generating.next().is_none(), "{asked:?}");
+    assert!(generating(&server).is_empty());
+    assert_eq!(call(["probe", &server.url(), "--no-requests"]).code, Some(0));
+    assert!(generating(&server).is_empty());
+    assert_eq!(call(["probe", &server.url()]).code, Some(0));
+    assert_eq!(generating(&server)[0]["max_tokens"], 1);
 }

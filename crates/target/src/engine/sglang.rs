@@ -150,7 +150,8 @@ fn read_server_info(info: &Value, source: &str, facts: &mut Facts) {
             facts.beside(path, value, &format!("{name} of {source}"));
         }
     }
-    if let Some(method) = text("kt_method") {
+    // The method has a default also where nothing is offloaded; the weights have none.
+    if let (Some(method), Some(_)) = (text("kt_method"), text("kt_weight_path")) {
         facts.beside("engine.offload", &format!("KTransformers {method}"), &format!("kt_method of {source}"));
     }
     let ranks: Vec<_> = [("tp", "tp_size"), ("pp", "pp_size"), ("dp", "dp_size"), ("ep", "ep_size")]

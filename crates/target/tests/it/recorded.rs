@@ -140,6 +140,30 @@ async fn llama_cpp() {
 }
 
 #[tokio::test]
+async fn vllm_as_it_answered() {
+    let (server, target) = target("vllm-recorded").await;
+    assert_eq!(engine(&target), (Some("vllm"), Some("0.32.0")));
+    assert_eq!(value(&target, "engine.front_end"), Some("python"));
+    assert_eq!(target.model.max_length, Some(8192));
+    assert_eq!(target.capacity.kv_tokens, Some(1_048_576));
+    assert_eq!(target.engine.prefix_caching, Some(true));
+    assert_eq!(target.engine.speculative.as_deref(), Some("off"));
+    assert_eq!(busy(&server, &target).await, Some(Busy { running: 0.0, waiting: 0.0 }));
+}
+
+#[tokio::test]
+async fn sglang_as_it_answered() {
+    let (server, target) = target("sglang-recorded").await;
+    assert_eq!(engine(&target), (Some("sglang"), Some("0.5.23")));
+    assert_eq!(target.model.max_length, Some(8192));
+    assert_eq!((target.capacity.kv_tokens, target.capacity.concurrent_requests), (Some(65_536), Some(8)));
+    assert_eq!(target.engine.backend.as_deref(), Some("cpu"));
+    // `kt_method` has a value by default; nothing is offloaded without weights for it.
+    assert_eq!(value(&target, "engine.offload"), None);
+    assert_eq!(busy(&server, &target).await, Some(Busy { running: 0.0, waiting: 0.0 }));
+}
+
+#[tokio::test]
 async fn llama_cpp_as_it_answered() {
     let (server, target) = target("llama-cpp-recorded").await;
     assert_eq!(engine(&target), (Some("llama.cpp"), Some("b0-unknown")));
@@ -420,5 +444,5 @@ async fn every_engine_gives_a_source_or_a_reason_for_every_fact() {
             server.requests().into_iter().filter(|request| request.contains("health")).collect();
         assert!(health.iter().all(|request| request == "GET /health/readiness"), "{folder}: {health:?}");
     }
-    assert_eq!(seen, 24);
+    assert_eq!(seen, 26);
 }

@@ -155,7 +155,7 @@ impl Server {
     }
 
     pub(crate) async fn probe_model(&self, model: &str) -> Result<Target, TargetError> {
-        let options = ProbeOptions { model: Some(model.to_owned()) };
+        let options = ProbeOptions { model: Some(model.to_owned()), ..ProbeOptions::default() };
         probe(&Control::new(self.connector()), &options).await
     }
 }
