@@ -259,7 +259,7 @@ pub(crate) struct SimArgs {
     /// Engine to answer like: native, vllm, vllm-rust, sglang, llamacpp, tensorrt-llm, tgi, ollama
     #[arg(long, value_name = "NAME", default_value = "native")]
     pub(crate) dialect: tokometer_sim::Dialect,
-    /// What goes wrong on purpose, as NAME[@TOKENS][/EVERY]: error, truncated, tokenless, reset, stall, rate-limit
+    /// What goes wrong on purpose, as `NAME`, `NAME@TOKENS`, `NAME/EVERY` or `NAME@TOKENS/EVERY`: error, truncated, tokenless, reset, stall, rate-limit
     #[arg(long = "fault", value_name = "FAULT")]
     pub(crate) faults: Vec<tokometer_sim::Fault>,
     /// Tokens that the simulated KV cache holds, instead of the profile's
