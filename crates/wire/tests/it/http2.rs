@@ -157,6 +157,8 @@ fn h2(port: u16) -> Connector {
 
 #[tokio::test]
 async fn a_stream_by_prior_knowledge() {
+    #[cfg(target_os = "linux")]
+    crate::support::with_kernel_stamps();
     let permits = Arc::new(Semaphore::new(0));
     let granted = Arc::clone(&permits);
     let answer = move |sender: mpsc::Sender<Bytes>| {

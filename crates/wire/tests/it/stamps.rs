@@ -102,6 +102,7 @@ fn run(
 #[cfg(target_os = "linux")]
 #[test]
 fn kernel_stamps_lie_between_send_and_handling() {
+    crate::support::with_kernel_stamps();
     let clock = Clock::start();
     let sender = Sender::start(clock, 40, Duration::from_millis(2));
     let (events, source) = run(clock, sender.port, Duration::ZERO, false);
@@ -119,6 +120,7 @@ fn kernel_stamps_lie_between_send_and_handling() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_client_that_is_held_up_still_stamps_arrivals_true() {
+    crate::support::with_kernel_stamps();
     let clock = Clock::start();
     // The client sleeps after each event for longer than the gap between two.
     let sender = Sender::start(clock, 30, Duration::from_millis(4));

@@ -175,3 +175,36 @@ pub(crate) fn finish() -> String {
         + &chunk("data: [DONE]\n\n")
         + "0\r\n\r\n"
 }
+
+/// Returns once the kernel stamps what this process receives, and keeps it so. It turns its stamps on some time
+/// after the first socket asks for them, and off after the last one is closed: a test whose connection is the only
+/// one would otherwise see reads without a stamp.
+#[cfg(target_os = "linux")]
+pub(crate) fn with_kernel_stamps() {
+    use std::io::{IoSliceMut, Write};
+    use std::net::{TcpListener, TcpStream};
+    use std::os::fd::AsRawFd;
+    use std::sync::OnceLock;
+
+    use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg, setsockopt, sockopt};
+
+    static HELD: OnceLock<(TcpStream, TcpStream)> = OnceLock::new();
+    HELD.get_or_init(|| {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let receiver = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        setsockopt(&receiver, sockopt::ReceiveTimestampns, &true).unwrap();
+        let (mut sender, _) = listener.accept().unwrap();
+        let mut space = nix::cmsg_space!(nix::sys::time::TimeSpec);
+        loop {
+            sender.write_all(b"?").unwrap();
+            let mut byte = [0];
+            let mut parts = [IoSliceMut::new(&mut byte)];
+            let message =
+                recvmsg::<()>(receiver.as_raw_fd(), &mut parts, Some(&mut space), MsgFlags::empty()).unwrap();
+            if message.cmsgs().unwrap().any(|part| matches!(part, ControlMessageOwned::ScmTimestampns(_))) {
+                return (receiver, sender);
+            }
+            std::thread::yield_now();
+        }
+    });
+}

@@ -75,6 +75,8 @@ fn insecure() -> TlsOptions {
 
 #[tokio::test]
 async fn a_stream_over_tls_with_a_ca_file_or_insecure() {
+    #[cfg(target_os = "linux")]
+    crate::support::with_kernel_stamps();
     let (config, file) = certificates();
     for tls in [trusting(&file), insecure()] {
         let body = [HEAD, &content("a"), &content("b"), &finish()].concat().into_bytes();
