@@ -7,8 +7,7 @@ use tokometer_analysis::Context as Judging;
 use tokometer_load::{CellSpec, Conductor, PrefillSpec};
 use tokometer_plan::{SpeedGuess, Step};
 use tokometer_record::{
-    AtEnd, Cell, CellTrace, Failure, FailureKind, Outcome, Phase, Prompts as PromptsKind, Run, RunState,
-    Status,
+    Cell, CellTrace, Failure, FailureKind, Outcome, Phase, Prompts as PromptsKind, Run, RunState, Status,
 };
 
 use super::Site;
@@ -154,7 +153,7 @@ impl Measuring<'_> {
             requests: with(asked.max_output_tokens),
             scouts: if asked.cold { Vec::new() } else { with(self.prefill_output.get()) },
             calibration: Some(self.prompts.request(&prompts[0], CALIBRATION_OUTPUT)),
-            at_end: if asked.at_end == AtEnd::Finish { AtEnd::Finish } else { AtEnd::Cut },
+            at_end: asked.at_end,
         }
     }
 
