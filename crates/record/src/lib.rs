@@ -22,10 +22,11 @@ pub mod run;
 pub mod schema;
 pub mod store;
 pub mod trace;
+pub mod verdict;
 
 pub use cell::{
-    Cell, Distribution, Flag, FlagCode, Interval, Phase, Ready, Reason, ReasonRule, Requests, ServerView,
-    Spread, Status, Throughput, Tokens, TraceFile, Window, WindowView,
+    Cell, Distribution, Interval, Phase, Ready, Requests, ServerView, Spread, Throughput, Tokens, TraceFile,
+    Window, WindowView,
 };
 pub use error::RecordError;
 pub use run::{
@@ -37,6 +38,7 @@ pub use trace::{
     CellTrace, CounterSnapshot, EventRow, Failure, FailureKind, LoopEvidence, Outcome, RequestKind,
     RequestRow, SampleRow, StampSource, TokenSource, TraceMeta,
 };
+pub use verdict::{Flag, FlagCode, Reason, ReasonRule, Status};
 
 /// Tokens in one `K` of a context label: labels count in 1024 (`8K` = 8192).
 pub const CONTEXT_K: u64 = 1024;
