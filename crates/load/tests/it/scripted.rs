@@ -10,6 +10,8 @@ use std::thread;
 pub(crate) struct Asked {
     /// Number of the request, over all connections; gauges are not counted.
     pub(crate) number: usize,
+    /// Requests that came on the same connection before it.
+    pub(crate) earlier: usize,
     pub(crate) path: String,
     pub(crate) body: String,
 }
@@ -67,7 +69,10 @@ pub(crate) fn serve_some(
             thread::spawn(move || {
                 let mut stream = stream.unwrap();
                 stream.set_nodelay(true).unwrap();
+                let mut earlier = 0;
                 while let Some(mut asked) = read_request(&mut stream) {
+                    asked.earlier = earlier;
+                    earlier += 1;
                     if !asked.is_metrics() {
                         asked.number = shared.1.fetch_add(1, Ordering::SeqCst);
                         shared.2.lock().unwrap().push(asked.body.clone());
@@ -112,7 +117,7 @@ fn read_request(stream: &mut TcpStream) -> Option<Asked> {
             .map_or(0, |length| length.parse().unwrap());
         if body.len() >= expected {
             let path = head.split(' ').nth(1).unwrap().to_owned();
-            return Some(Asked { number: 0, path, body: body.to_owned() });
+            return Some(Asked { number: 0, earlier: 0, path, body: body.to_owned() });
         }
     }
 }
