@@ -3,6 +3,7 @@
 Only the standard library is used.
 """
 
+import array
 import contextlib
 import csv
 import json
@@ -50,7 +51,8 @@ class Server:
     def __init__(self, binary, core, folder, **options):
         self.counters_file = os.path.join(folder, "counters")
         self.log_file = os.path.join(folder, "requests.csv")
-        words = [binary, "--counters", self.counters_file, "--log", self.log_file]
+        self.gaps_file = os.path.join(folder, "gaps")
+        words = [binary, "--counters", self.counters_file, "--log", self.log_file, "--gaps", self.gaps_file]
         for name, value in options.items():
             option = "--" + name.replace("_", "-")
             words += [option] if value is True else [] if value in (None, False) else [option, str(value)]
@@ -68,7 +70,7 @@ class Server:
         return cpu_ns([self.process.pid])
 
     def stop(self):
-        """Ends the server; its truth, with the rows of its requests in `rows`."""
+        """Ends the server; its truth, with its requests in `rows`, and in `gaps` pairs of request and 100 ns."""
         if self.truth is None:
             self.process.send_signal(signal.SIGTERM)
             told, _ = self.process.communicate(timeout=60)
@@ -78,6 +80,10 @@ class Server:
                     {key: value if key == "fate" else int(value) for key, value in row.items()}
                     for row in csv.DictReader(file)
                 ]
+            pairs = array.array("I")
+            with open(self.gaps_file, "rb") as file:
+                pairs.frombytes(file.read())
+            self.truth["gaps"] = pairs
         return self.truth
 
 

@@ -35,11 +35,13 @@ static const char usage_text[] =
     "  --ttft MS            least time from a request to its first event (default 0)\n"
     "  --tokens N           output of requests that do not say how much (default 256)\n"
     "  --max-length N       longest prompt and output that it claims to take (default 32768)\n"
+    "  --no-tokenize        has no /tokenize: a client that compares it with a tokenizer of its own would find ours odd\n"
     "  --early-role         the role event goes out when the request comes, not with the first word\n"
     "  --fault KIND@N       the Nth stream fails half-way: error (an event inside a 200), cut (the connection closes),\n"
     "                       stop (the body ends without a finish reason), empty (it ends without a word)\n"
     "  --counters FILE      counters for others to map\n"
-    "  --log FILE           a row per request, at the end\n";
+    "  --log FILE           a row per request, at the end\n"
+    "  --gaps FILE          every gap, at the end\n";
 
 enum fault { NONE, ERROR, CUT, STOP, EMPTY };
 
@@ -58,7 +60,7 @@ static struct {
   double rate;
   uint32_t events_per_write, tokens_per_event, tokens, max_length;
   uint64_t ttft;
-  int early_role;
+  int early_role, no_tokenize;
   enum fault fault;
   uint64_t fault_at;
 } options = {.rate = 50, .events_per_write = 1, .tokens_per_event = 1, .tokens = 256, .max_length = 32768};
@@ -169,6 +171,7 @@ static void answer(struct stream *stream, const struct ask *ask) {
     case HEALTH: put_answer(&scratch, "200 OK", "text/plain", ""); return;
     case VERSION: put_answer(&scratch, "200 OK", "application/json", "{\"version\":\"0.0.0+bench\"}"); return;
     case TOKENIZE:
+      if (options.no_tokenize) break;
       snprintf(text, sizeof text, "{\"count\":%u,\"max_model_len\":%u,\"tokens\":[]}", ask->prompt_tokens,
                options.max_length);
       put_answer(&scratch, "200 OK", "application/json", text);
@@ -181,8 +184,9 @@ static void answer(struct stream *stream, const struct ask *ask) {
                options.max_length);
       put_answer(&scratch, "200 OK", "application/json\r\nx-tokometer-simulated: true", text);
       return;
-    default: put_answer(&scratch, "404 Not Found", "application/json", "{\"detail\":\"Not Found\"}");
+    default: break;
   }
+  put_answer(&scratch, "404 Not Found", "application/json", "{\"detail\":\"Not Found\"}");
 }
 
 /* Takes requests from what was read; one at a time while an answer runs. */
@@ -353,12 +357,17 @@ static void serve(int listener) {
   }
 }
 
-static void read_options(int count, char **words, int *port, const char **watched, const char **log) {
+struct files {
+  const char *counters, *log, *gaps;
+};
+
+static void read_options(int count, char **words, int *port, struct files *files) {
   static const struct option known[] = {
       {"port", 1, 0, 'p'},       {"rate", 1, 0, 'r'},       {"events-per-write", 1, 0, 'k'},
       {"ttft", 1, 0, 't'},       {"tokens", 1, 0, 'n'},     {"tokens-per-event", 1, 0, 'm'},
       {"max-length", 1, 0, 'x'}, {"early-role", 0, 0, 'e'}, {"fault", 1, 0, 'f'},
-      {"counters", 1, 0, 'c'},   {"log", 1, 0, 'l'},        {0, 0, 0, 0},
+      {"counters", 1, 0, 'c'},   {"log", 1, 0, 'l'},        {"gaps", 1, 0, 'g'},
+      {"no-tokenize", 0, 0, 'o'}, {0, 0, 0, 0},
   };
   static const char *const faults[] = {"error", "cut", "stop", "empty"};
   for (int option; (option = getopt_long(count, words, "", known, NULL)) != -1;) {
@@ -372,8 +381,10 @@ static void read_options(int count, char **words, int *port, const char **watche
       case 'n': options.tokens = (uint32_t)atoi(optarg); break;
       case 'x': options.max_length = (uint32_t)atoi(optarg); break;
       case 'e': options.early_role = 1; break;
-      case 'c': *watched = optarg; break;
-      case 'l': *log = optarg; break;
+      case 'o': options.no_tokenize = 1; break;
+      case 'c': files->counters = optarg; break;
+      case 'l': files->log = optarg; break;
+      case 'g': files->gaps = optarg; break;
       case 'f':
         for (int kind = 0; at && kind < 4; kind++)
           if (!strncmp(optarg, faults[kind], (size_t)(at - optarg)) && strlen(faults[kind]) == (size_t)(at - optarg)) {
@@ -392,8 +403,8 @@ static void read_options(int count, char **words, int *port, const char **watche
 
 int main(int count, char **words) {
   int port = 0, on = 1;
-  const char *watched = NULL, *log = NULL;
-  read_options(count, words, &port, &watched, &log);
+  struct files logs = {0};
+  read_options(count, words, &port, &logs);
   signal(SIGINT, on_signal);
   signal(SIGTERM, on_signal);
   prctl(PR_SET_TIMERSLACK, 1ul);
@@ -401,7 +412,7 @@ int main(int count, char **words) {
   getrlimit(RLIMIT_NOFILE, &files);
   files.rlim_cur = files.rlim_max;
   setrlimit(RLIMIT_NOFILE, &files);
-  truth_watch(watched);
+  truth_watch(logs.counters);
 
   int listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
   setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
@@ -419,6 +430,6 @@ int main(int count, char **words) {
   struct epoll_event event = {.events = EPOLLIN, .data.ptr = NULL};
   epoll_ctl(poll_fd, EPOLL_CTL_ADD, listener, &event);
   serve(listener);
-  truth_print(log);
+  truth_print(logs.log, logs.gaps);
   return 0;
 }

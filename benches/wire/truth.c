@@ -15,7 +15,10 @@ struct counters *counters = &in_memory;
 static struct request *requests;
 static uint32_t request_count, request_room;
 /* Gaps between payload events of a request, in units of 100 ns. */
-static uint32_t *gaps;
+struct gap {
+  uint32_t request, length;
+};
+static struct gap *gaps;
 static size_t gap_count, gap_room;
 
 static uint64_t clock_ns(clockid_t which) {
@@ -65,13 +68,13 @@ uint32_t truth_open(uint64_t received) {
 
 struct request *truth_of(uint32_t index) { return &requests[index]; }
 
-static void note_gap(uint64_t ns) {
+static void note_gap(uint32_t request, uint64_t ns) {
   if (gap_count == gap_room) {
     gap_room = gap_room ? 2 * gap_room : 1 << 20;
     gaps = grown(gaps, gap_room * sizeof *gaps);
   }
   uint64_t units = ns / 100;
-  gaps[gap_count++] = units > UINT32_MAX ? UINT32_MAX : (uint32_t)units;
+  gaps[gap_count++] = (struct gap){request, units > UINT32_MAX ? UINT32_MAX : (uint32_t)units};
 }
 
 void truth_sent(uint32_t index, uint32_t events, uint32_t tokens, uint64_t before, uint64_t after) {
@@ -80,9 +83,9 @@ void truth_sent(uint32_t index, uint32_t events, uint32_t tokens, uint64_t befor
     request->first_before = before;
     request->first_after = after;
   } else {
-    note_gap(before - request->last_before);
+    note_gap(index, before - request->last_before);
   }
-  for (uint32_t more = 1; more < events; more++) note_gap(0);
+  for (uint32_t more = 1; more < events; more++) note_gap(index, 0);
   request->last_before = before;
   request->last_after = after;
   request->events += events;
@@ -129,7 +132,16 @@ static void write_log(const char *path) {
   fclose(file);
 }
 
-void truth_print(const char *log) {
+static void write_gaps(const char *path) {
+  FILE *file = fopen(path, "wb");
+  if (!file || fwrite(gaps, sizeof *gaps, gap_count, file) != gap_count) {
+    perror(path);
+    exit(1);
+  }
+  fclose(file);
+}
+
+void truth_print(const char *log, const char *gap_log) {
   uint32_t *ttft = grown(NULL, (request_count + 1) * sizeof *ttft);
   uint32_t *between = grown(NULL, (request_count + 1) * sizeof *between);
   size_t started = 0, paced = 0;
@@ -152,7 +164,10 @@ void truth_print(const char *log) {
          counters->events, counters->tokens, counters->steps, counters->late_steps, counters->blocked, cpu);
   print_samples("ttft_ms", ttft, started);
   print_samples("time_between_tokens_ms", between, paced);
-  print_samples("gap_ms", gaps, gap_count);
+  uint32_t *lengths = grown(NULL, (gap_count + 1) * sizeof *lengths);
+  for (size_t at = 0; at < gap_count; at++) lengths[at] = gaps[at].length;
+  print_samples("gap_ms", lengths, gap_count);
   printf("}\n");
   if (log) write_log(log);
+  if (gap_log) write_gaps(gap_log);
 }

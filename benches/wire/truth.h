@@ -41,7 +41,8 @@ uint32_t truth_open(uint64_t received);
 struct request *truth_of(uint32_t index);
 /* `events` payload events of one write between the two clock reads. */
 void truth_sent(uint32_t index, uint32_t events, uint32_t tokens, uint64_t before, uint64_t after);
-/* Prints one JSON line, and writes a row per request into `log` where it is not null. */
-void truth_print(const char *log);
+/* Prints one JSON line. Where they are not null, writes a row per request into `log`, and into `gap_log` two numbers
+ * of 32 bits per gap: the request, and the gap in units of 100 ns. */
+void truth_print(const char *log, const char *gap_log);
 
 #endif
