@@ -169,9 +169,12 @@ class Window:
         return cpu_ns(family(self.process.pid)), self.server.counters(), self.server.cpu_ns(), time.monotonic()
 
     def measure(self, seconds):
+        """None if the client ended within the window, or its streams did."""
         before = self.sample()
         time.sleep(seconds)
         after = self.sample()
+        if self.process.poll() is not None or after[1]["active"] < self.streams / 2:
+            return None
         events = after[1]["events"] - before[1]["events"]
         wall = after[3] - before[3]
         return {

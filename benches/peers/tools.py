@@ -122,7 +122,8 @@ def read_vllm(load):
     def of(metric):
         return some(result, {ours: theirs.format(metric) for ours, theirs in figures.items()})
 
-    errors = sorted({error[:90] for error in result.get("errors", []) if error})
+    # A traceback says what it was in its last line.
+    errors = sorted({error.strip().splitlines()[-1][:90] for error in result.get("errors", []) if error})
     return Told(
         ttft=of("ttft"),
         gap=of("itl"),
@@ -386,7 +387,7 @@ class InferencePerf(Tool):
     name = "inference-perf"
     packages = ["inference-perf==0.7.0"]
     python = "3.12"
-    note = "needs Python 3.12"
+    note = "completions, for its random prompts know no chat"
 
     def command(self, load):
         lengths = {"std_dev": 0, "total_count": load.requests}
@@ -396,7 +397,7 @@ class InferencePerf(Tool):
                 "num_workers": 1,
                 "stages": [{"num_requests": load.requests, "concurrency_level": load.streams}],
             },
-            "api": {"type": "chat", "streaming": True},
+            "api": {"type": "completion", "streaming": True},
             "server": {"type": "vllm", "model_name": "bench", "base_url": load.url, "ignore_eos": True},
             "tokenizer": {"pretrained_model_name_or_path": load.tokenizer},
             "data": {
