@@ -29,6 +29,16 @@ def per_event(row):
     return (row.get("window") or {}).get("client_us_per_event")
 
 
+def whole(row):
+    """CPU of the whole run, start-up and report included, per event that the server sent; µs."""
+    events = (row.get("server") or {}).get("events")
+    return 1e6 * row["cpu_s"] / events if events and row.get("cpu_s") else None
+
+
+def ratio(value, base):
+    return number(value / base if value and base else None, 2)
+
+
 def counted(row):
     told, true = (row.get("told") or {}).get("tokens"), (row.get("true") or {}).get("tokens")
     return DASH if told is None or not true else f"{told / true:.4f}"
@@ -60,30 +70,31 @@ def said(row):
 def markdown(results):
     load, floor = results["load"], results.get("floor") or {}
     low = floor.get("client_us_per_event")
-    ours = next((per_event(row) for row in results["rows"] if row["tool"] == "tokometer"), None)
+    own = next((row for row in results["rows"] if row["tool"] == "tokometer"), {})
     lines = [
         f"{load['streams']} streams × {load['rate']:g} events/s, {load['tokens']} tokens a request; {results['machine']}, "
         f"{results['date']}.",
         "",
         "| tool | TTFT error, median / p99, ms | gap error, median / p99, ms | time between tokens error, median / p99, ms "
-        "| tokens told ÷ sent | CPU per event ÷ floor | ÷ ours | its core, busy | CPU of the whole run, s | peak memory, MiB "
-        "| start to first connection / stream, s |",
-        "|---|---|---|---|---|---|---|---|---|---|---|",
+        "| tokens told ÷ sent | CPU per event ÷ floor | ÷ ours | its core, busy | whole run: CPU, s | per event ÷ ours "
+        "| peak memory, MiB | start to first connection / stream, s |",
+        "|---|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     for row in results["rows"]:
         name = f"{row['tool']} {row.get('version', '')}".strip()
         if not row.get("told"):
-            lines.append(f"| {name} | {row.get('failed', 'no result')} |" + " |" * 9)
+            lines.append(f"| {name} | {row.get('failed', 'no result')} |" + " |" * 10)
             continue
         cost, window = per_event(row), row.get("window") or {}
         lines.append(
             f"| {name} | {error_cell(row, 'ttft')} | {error_cell(row, 'gap')} | {error_cell(row, 'between')} | {counted(row)} "
-            f"| {number(cost / low if cost and low else None, 2)} | {number(cost / ours if cost and ours else None, 2)} "
+            f"| {ratio(cost, low)} | {ratio(cost, per_event(own))} "
             f"| {number(100 * window['client_core_share'], 0) + ' %' if window else DASH} | {number(row['cpu_s'])} "
+            f"| {ratio(whole(row), whole(own))} "
             f"| {number(row['peak_mib'], 0)} | {number(row['first_connection_s'], 3)} / {number(row['first_request_s'], 2)} |"
         )
     for name, why in tools.ABSENT.items():
-        lines.append(f"| {name} | {why} |" + " |" * 9)
+        lines.append(f"| {name} | {why} |" + " |" * 10)
     truth = next((row["true"] for row in results["rows"] if row.get("true")), None)
     if truth:
         lines += ["", f"Floor: {number(low, 2)} µs per event. Notes:", ""]

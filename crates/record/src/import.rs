@@ -58,7 +58,7 @@ pub fn read(text: &str, file: &str) -> Result<Run, RecordError> {
     let document: Value = serde_json::from_str(text).map_err(|error| {
         foreign(format!("not a JSON document ({error}); what can be imported: {}", list_of_formats()))
     })?;
-    if document.get("measurements").is_some() {
+    if is_published(&document) {
         return published(text, file);
     }
     let Some(format) = FORMATS.iter().find(|format| (format.is)(&document)) else {
@@ -66,6 +66,15 @@ pub fn read(text: &str, file: &str) -> Result<Run, RecordError> {
     };
     let source = common::Source { text, file, format: format.name };
     (format.read)(&document, &source).map_err(|why| foreign(format!("as {}: {why}", format.what)))
+}
+
+/// True for a document that [`read`] takes for one of its formats.
+pub(crate) fn knows(document: &Value) -> bool {
+    is_published(document) || FORMATS.iter().any(|format| (format.is)(document))
+}
+
+fn is_published(document: &Value) -> bool {
+    document.get("measurements").is_some()
 }
 
 fn list_of_formats() -> String {
