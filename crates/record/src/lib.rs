@@ -22,6 +22,7 @@ pub mod run;
 pub mod schema;
 pub mod store;
 pub mod trace;
+pub mod truth;
 pub mod verdict;
 
 pub use cell::{
