@@ -158,9 +158,11 @@ impl Outlet {
                     Poll::Ready(Err(error)) => self.broken = Some(error),
                     Poll::Pending => break,
                 }
+            } else if !self.is_open {
+                break;
             } else if self.ends {
                 return Poll::Ready(Sent::Whole);
-            } else if self.is_open && self.strikes() {
+            } else if self.strikes() {
                 match self.strike() {
                     Some(error) => return Poll::Ready(Sent::Broken(error)),
                     None if !self.ends => break,
