@@ -7,6 +7,7 @@ use std::path::Path;
 use tokometer_record::{Phase, Run, RunFolder, Status, import, published};
 
 use crate::SimError;
+use crate::engine::Speculation;
 use grid::{Grid, Point};
 
 /// The built-in profiles: name, published matrix, KV tokens.
@@ -37,6 +38,7 @@ pub struct Profile {
     ttft_seconds: Grid,
     step_seconds: Grid,
     rows: Vec<Row>,
+    speculation: Option<Speculation>,
 }
 
 /// The decode cells of one context that were run: concurrency, and whether their text looped.
@@ -166,6 +168,7 @@ impl Profile {
             ttft_seconds,
             step_seconds,
             rows,
+            speculation: None,
         })
     }
 
@@ -173,6 +176,17 @@ impl Profile {
     #[must_use]
     pub fn with_kv_tokens(self, kv_tokens: u64) -> Profile {
         Profile { kv_tokens: kv_tokens.max(1), ..self }
+    }
+
+    /// The same engine with speculative decoding: its steps take as long as before and give more tokens.
+    #[must_use]
+    pub fn with_speculation(self, speculation: Speculation) -> Profile {
+        Profile { speculation: Some(speculation), ..self }
+    }
+
+    /// How it speculates, if it does.
+    pub fn speculation(&self) -> Option<Speculation> {
+        self.speculation
     }
 
     /// Name of the profile, as answers tell it.

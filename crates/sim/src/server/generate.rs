@@ -102,10 +102,12 @@ pub(super) async fn respond(
         arrival_ns,
         clock: app.clock,
     };
-    let request = engine::Request { id, prompt: call.collected.prompt, max_tokens, natural_end, arrival_ns };
+    let known = matches!(fault, Some(Fault { kind: FaultKind::WarmCache, .. }));
+    let request =
+        engine::Request { id, prompt: call.collected.prompt, max_tokens, natural_end, arrival_ns, known };
     let ticket = Ticket::submit(&app.inbox, request, app.worker);
     if call.stream {
-        let lurking = fault.map(|fault| Lurking::new(fault, line));
+        let lurking = fault.filter(|_| !known).map(|fault| Lurking::new(fault, line));
         let keep_alive = app.keep_alive.filter(|_| format.has_comments());
         let events = Events::new(ticket, format.frames(common, seed), keep_alive, lurking);
         Ok(with_type(StatusCode::OK, format.media_type(), Body::new(events)))
