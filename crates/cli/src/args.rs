@@ -60,6 +60,9 @@ pub(crate) struct DemoArgs {
     /// Profile of the simulated engine: a built-in name (`h200-x4`, `rtx-pro-6000-x4`) or a run record
     #[arg(long, value_name = "NAME|FILE", default_value = "h200-x4")]
     pub(crate) profile: String,
+    /// Let the simulated engine speculate: tokens of a draft, and the probability that one is accepted if all before it were
+    #[arg(long, value_name = "TOKENS,ACCEPTANCE")]
+    pub(crate) speculative: Option<tokometer_sim::Speculation>,
     /// Measure the full default matrix instead of the demo's small one
     #[arg(long)]
     pub(crate) full: bool,
@@ -277,9 +280,12 @@ pub(crate) struct SimArgs {
     /// Engine to answer like: native, vllm, vllm-rust, sglang, llamacpp, tensorrt-llm, tgi, ollama
     #[arg(long, value_name = "NAME", default_value = "native")]
     pub(crate) dialect: tokometer_sim::Dialect,
-    /// What goes wrong on purpose, as `NAME`, `NAME@TOKENS`, `NAME/EVERY` or `NAME@TOKENS/EVERY`: error, truncated, tokenless, reset, stall, rate-limit
+    /// What goes wrong on purpose, as `NAME`, `NAME@TOKENS`, `NAME/EVERY` or `NAME@TOKENS/EVERY`: error, truncated, tokenless, reset, stall, rate-limit, warm-cache
     #[arg(long = "fault", value_name = "FAULT")]
     pub(crate) faults: Vec<tokometer_sim::Fault>,
+    /// Speculative decoding: tokens of a draft, and the probability that one is accepted if all before it were
+    #[arg(long, value_name = "TOKENS,ACCEPTANCE")]
+    pub(crate) speculative: Option<tokometer_sim::Speculation>,
     /// Tokens that the simulated KV cache holds, instead of the profile's
     #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) kv_tokens: Option<u64>,

@@ -85,6 +85,10 @@ const TERMS: [Definition; 16] = [
         "± (interval)",
         "Half of the 95 % interval, from six equal parts of the window (Student's t). It covers this run alone unless it says repeats.",
     ),
+    define(
+        "Tokens per step, verify steps",
+        "Speculative decoding, by the server's own counters or gauge over the window: 1 + accepted ÷ drafts, and the total rate ÷ that. The text moves the first, the hardware the second.",
+    ),
     define("p50, n", "The median, and over how many requests. A median of few requests says little."),
     define(
         "Average active requests",

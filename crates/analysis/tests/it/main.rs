@@ -4,10 +4,14 @@
 
 mod adaptive;
 mod build;
+mod cold;
 mod exit;
 mod flags;
 mod ledger;
 mod prefill;
 mod properties;
 mod quantities;
+mod repeats;
+mod speculative;
 mod statuses;
+mod watch;

@@ -19,6 +19,10 @@ pub(crate) struct Matrix {
     pub(crate) legend: Vec<Step>,
     /// True if a cell has an interval.
     pub(crate) has_intervals: bool,
+    /// What the intervals cover: `within this run`, or `over repeats`.
+    pub(crate) interval_scope: &'static str,
+    /// True if a cell tells of speculative decoding.
+    pub(crate) has_speculation: bool,
     /// True if a row tells its actual prompt tokens.
     pub(crate) has_tokens: bool,
     /// True if a cell tells how many requests its medians are made of.
@@ -73,6 +77,8 @@ pub(crate) struct Figures {
     pub(crate) ttft: Option<Median>,
     /// Median time between tokens, ms.
     pub(crate) gap: Option<Median>,
+    /// Speculative decoding: tokens of a verification step, and such steps a second.
+    pub(crate) speculation: Option<(String, Option<String>)>,
 }
 
 /// A median and how many samples it is made of.
@@ -137,6 +143,8 @@ impl Matrix {
             rows,
             legend: scale.map(legend).unwrap_or_default(),
             has_intervals: decode.iter().any(|cell| interval(cell).is_some()),
+            interval_scope: interval_scope(&decode),
+            has_speculation: decode.iter().any(|cell| cell.speculative.is_some()),
             has_counts: decode.iter().any(|cell| cell.ttft_ms.as_ref().is_some_and(|ttft| ttft.n.is_some())),
             columns,
         }
@@ -147,6 +155,15 @@ impl Matrix {
 pub(crate) fn shown_rate(cell: &Cell) -> Option<f64> {
     let valid = cell.status == Status::Valid;
     cell.throughput.as_ref().filter(|_| valid).map(|throughput| throughput.total)
+}
+
+/// What the intervals of a run cover.
+fn interval_scope(cells: &[&Cell]) -> &'static str {
+    let over_repeats = |cell: &&Cell| {
+        let interval = cell.throughput.as_ref().and_then(|throughput| throughput.interval.as_ref());
+        interval.is_some_and(|interval| interval.scope == "repeats")
+    };
+    if cells.iter().any(|cell| over_repeats(cell)) { "over repeats" } else { "within this run" }
 }
 
 /// Half of the interval's width, as text.
@@ -173,6 +190,9 @@ fn matrix_cell(cell: &Cell, scale: Option<Scale>, notes: &Notes) -> MatrixCell {
         plus_minus: interval(cell),
         ttft: Median::of(cell.ttft_ms.as_ref(), number::ms),
         gap: Median::of(cell.time_between_tokens_ms.as_ref(), number::gap_ms),
+        speculation: cell.speculative.as_ref().map(|figures| {
+            (number::fixed(figures.acceptance_length, 2), figures.verify_steps_rate.map(number::rate))
+        }),
     });
     MatrixCell {
         name: cell.name(),
