@@ -16,6 +16,7 @@
 
 mod decode;
 mod exit;
+pub mod fidelity;
 mod latency;
 mod ledger;
 mod prefill;

@@ -14,6 +14,7 @@
 //! assert_eq!(run.cells.iter().filter(|cell| cell.phase == Phase::Decode).count(), 48);
 //! ```
 
+pub mod calibration;
 pub mod cell;
 mod error;
 pub mod import;
@@ -25,6 +26,7 @@ pub mod trace;
 pub mod truth;
 pub mod verdict;
 
+pub use calibration::Calibration;
 pub use cell::{
     Cell, Distribution, Interval, Phase, Ready, Requests, ServerView, Spread, Throughput, Tokens, TraceFile,
     Window, WindowView,

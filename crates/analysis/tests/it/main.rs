@@ -4,6 +4,7 @@
 
 mod build;
 mod exit;
+mod fidelity;
 mod flags;
 mod ledger;
 mod prefill;

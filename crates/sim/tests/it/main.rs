@@ -11,3 +11,4 @@ mod runs;
 mod server;
 mod text;
 mod tokenizer;
+mod truth;
