@@ -51,7 +51,9 @@ pub enum FidelityError {
         seen: usize,
     },
     /// The engine saw a request before it was sent.
-    #[error("request {request} arrived before it was sent: the trace and the truth are not of one host's clock")]
+    #[error(
+        "request {request} arrived before it was sent: the trace and the truth are not of one host's clock"
+    )]
     Clocks {
         /// Number of the request in the trace.
         request: u32,
@@ -60,28 +62,30 @@ pub enum FidelityError {
 
 /// Compares the streams of a cell with the truth. `clock_origin_ns` is what `CLOCK_MONOTONIC` read at the start of the
 /// trace's clock.
-pub fn fidelity(
-    trace: &CellTrace,
-    clock_origin_ns: u64,
-    truth: &Truth,
-) -> Result<Fidelity, FidelityError> {
+pub fn fidelity(trace: &CellTrace, clock_origin_ns: u64, truth: &Truth) -> Result<Fidelity, FidelityError> {
     let window = Span::of(&trace.meta);
     let mut gathered = Gathered::default();
-    for (row, sends, arrival_ns) in pairs(trace, truth)? {
-        if arrival_ns < clock_origin_ns + row.send_ns {
-            return Err(FidelityError::Clocks { request: row.request });
+    for pair in pairs(trace, truth)? {
+        if pair.arrival_ns < clock_origin_ns + pair.row.send_ns {
+            return Err(FidelityError::Clocks { request: pair.row.request });
         }
-        let events = events_of(trace, row.request);
-        gathered.add(row, events, sends, clock_origin_ns, window);
+        let events = events_of(trace, pair.row.request);
+        gathered.add(&pair, events, clock_origin_ns, window);
     }
     Ok(gathered.into_fidelity(window))
 }
 
-/// Each request of the trace with its writes, and when it arrived.
-fn pairs<'a>(
-    trace: &'a CellTrace,
-    truth: &'a Truth,
-) -> Result<Vec<(&'a RequestRow, &'a [TruthSend], u64)>, FidelityError> {
+/// A request on both sides.
+struct Pair<'a> {
+    row: &'a RequestRow,
+    /// Its writes.
+    sends: &'a [TruthSend],
+    /// When it had been read, on the truth's clock.
+    arrival_ns: u64,
+}
+
+/// Each request of the trace, with what the truth has of it.
+fn pairs<'a>(trace: &'a CellTrace, truth: &'a Truth) -> Result<Vec<Pair<'a>>, FidelityError> {
     let mut seen: HashMap<u32, Vec<(u32, u64)>> = HashMap::new();
     for request in &truth.requests {
         if let Some(stream) = request.label.as_ref().and_then(|label| label.parse().ok()) {
@@ -97,14 +101,15 @@ fn pairs<'a>(
         rows.sort_by_key(|row| row.send_ns);
         let requests = seen.remove(&stream).unwrap_or_default();
         // The last one may have been cut before the engine had read it.
-        let unread = rows.len() == requests.len() + 1 && rows.last().is_some_and(|row| row.outcome == Outcome::Cut);
+        let unread =
+            rows.len() == requests.len() + 1 && rows.last().is_some_and(|row| row.outcome == Outcome::Cut);
         if rows.len() != requests.len() && !unread {
             return Err(FidelityError::Requests { stream, sent: rows.len(), seen: requests.len() });
         }
         for (row, (request, arrival_ns)) in rows.into_iter().zip(requests) {
             let start = truth.sends.partition_point(|send| send.request < request);
             let end = truth.sends.partition_point(|send| send.request <= request);
-            pairs.push((row, &truth.sends[start..end], arrival_ns));
+            pairs.push(Pair { row, sends: &truth.sends[start..end], arrival_ns });
         }
     }
     Ok(pairs)
@@ -141,18 +146,12 @@ struct Gathered {
 }
 
 impl Gathered {
-    fn add(
-        &mut self,
-        row: &RequestRow,
-        events: &[EventRow],
-        sends: &[TruthSend],
-        origin_ns: u64,
-        window: Option<Span>,
-    ) {
+    fn add(&mut self, pair: &Pair<'_>, events: &[EventRow], origin_ns: u64, window: Option<Span>) {
+        let sends = pair.sends;
         let left: Vec<Left> = sends.iter().flat_map(|send| left(send, origin_ns)).collect();
         let payload: Vec<&EventRow> = events.iter().filter(|event| event.payload).collect();
         self.late.extend(sends.iter().map(|send| ms(i128::from(send.before_ns) - i128::from(send.due_ns))));
-        self.count(row, &payload, left.len());
+        self.count(pair.row, &payload, left.len());
         if let (Some(event), Some(left)) = (payload.first(), left.first()) {
             let error = outside(event.arrival_ns.into(), left.from_ns, left.to_ns);
             self.ttft.push(error);
@@ -163,10 +162,13 @@ impl Gathered {
         let Some(window) = window else { return };
         self.in_window += tokens_within(&payload, window);
         let holds = |ns: i128| u64::try_from(ns).is_ok_and(|ns| window.holds(ns));
-        self.surely_in_window += left.iter().filter(|left| holds(left.from_ns) && holds(left.to_ns)).count() as u64;
+        self.surely_in_window +=
+            left.iter().filter(|left| holds(left.from_ns) && holds(left.to_ns)).count() as u64;
         self.perhaps_in_window +=
             left.iter().filter(|left| holds(left.from_ns) || holds(left.to_ns)).count() as u64;
-        for (place, pair) in payload.windows(2).enumerate().filter(|(_, pair)| window.holds(pair[1].arrival_ns)) {
+        for (place, pair) in
+            payload.windows(2).enumerate().filter(|(_, pair)| window.holds(pair[1].arrival_ns))
+        {
             if !(pair[0].last_of_read && pair[1].last_of_read) {
                 self.gaps_of_shared_reads += 1;
             } else if let (Some(earlier), Some(later)) = (left.get(place), left.get(place + 1)) {
@@ -179,9 +181,16 @@ impl Gathered {
     /// Counts the tokens of a request on both sides: all of them where it ended, else up to the last event that the
     /// client had read. A count that differs at any event on the way makes the request unequal.
     fn count(&mut self, row: &RequestRow, payload: &[&EventRow], sent: usize) {
-        let counted = payload.iter().filter_map(|event| event.tokens).max().map_or(payload.len(), |tokens| tokens as usize);
+        let counted = payload
+            .iter()
+            .filter_map(|event| event.tokens)
+            .max()
+            .map_or(payload.len(), |tokens| tokens as usize);
         let sent = if row.outcome == Outcome::Cut { sent.min(payload.len()) } else { sent };
-        let on_the_way = payload.iter().zip(1_u32..).all(|(event, place)| event.tokens.is_none_or(|tokens| tokens == place));
+        let on_the_way = payload
+            .iter()
+            .zip(1_u32..)
+            .all(|(event, place)| event.tokens.is_none_or(|tokens| tokens == place));
         self.counted += counted as u64;
         self.sent += sent as u64;
         self.unequal_requests += u64::from(counted != sent || !on_the_way);

@@ -56,7 +56,11 @@ impl Seen {
         let cpu_us_per_event = cpu_us_per_event(&measured);
         note("events_per_second", events_per_second.is_none(), "the window was not reached");
         note("cpu_us_per_event", cpu_us_per_event.is_none(), "the window was not reached");
-        note("bytes_per_idle_stream", self.bytes_per_idle_stream.is_none(), "this system does not tell memory");
+        note(
+            "bytes_per_idle_stream",
+            self.bytes_per_idle_stream.is_none(),
+            "this system does not tell memory",
+        );
         note(
             "start_to_first_request_ms",
             self.start_to_first_request_ms.is_none(),
@@ -126,7 +130,8 @@ pub(crate) fn summary(trace: &CellTrace, load: Load) -> Cell {
         allow_busy: None,
         load_threads: Some(load.threads),
     };
-    let context = tokometer_analysis::Context { simulated: true, ..tokometer_analysis::Context::new(&settings) };
+    let context =
+        tokometer_analysis::Context { simulated: true, ..tokometer_analysis::Context::new(&settings) };
     tokometer_analysis::summarise(trace, &context)
 }
 
@@ -165,14 +170,22 @@ fn checks(load: Load, cell: &Cell, fidelity: &Fidelity, events_per_second: Optio
     checks.push(Check {
         name: "the client, not the server, never shapes the result (client_limited)".to_owned(),
         found: match &cell.reason {
-            Some(reason) if cell.status == Status::ClientLimited => reason.detail.clone(),
+            Some(reason) if cell.status == Status::ClientLimited => reason.text.clone(),
             _ => format!("client lag p99 {}", ms(lag(cell.client_lag_us.as_ref()).p99_ms)),
         },
         passed: cell.status != Status::ClientLimited,
     });
-    checks.push(true_to(&format!("TTFT is true to {} % of a gap", 100.0 * TTFT_SHARE), fidelity.ttft, TTFT_SHARE * gap_ms));
+    checks.push(true_to(
+        &format!("TTFT is true to {} % of a gap", 100.0 * TTFT_SHARE),
+        fidelity.ttft,
+        TTFT_SHARE * gap_ms,
+    ));
     if fidelity.gap.n > 0 {
-        checks.push(true_to(&format!("gaps are true to {} % of a gap", 100.0 * GAP_SHARE), fidelity.gap, GAP_SHARE * gap_ms));
+        checks.push(true_to(
+            &format!("gaps are true to {} % of a gap", 100.0 * GAP_SHARE),
+            fidelity.gap,
+            GAP_SHARE * gap_ms,
+        ));
     }
     checks
 }
@@ -242,7 +255,8 @@ fn cpu_us_per_event(measured: &Measured) -> Option<f64> {
 fn events(measured: &Measured) -> Option<usize> {
     let used = measured.used?;
     let span = used.from_ns..used.to_ns;
-    let events = measured.trace.events.iter().filter(|event| event.payload && span.contains(&event.arrival_ns));
+    let events =
+        measured.trace.events.iter().filter(|event| event.payload && span.contains(&event.arrival_ns));
     Some(events.count()).filter(|&events| events > 0)
 }
 

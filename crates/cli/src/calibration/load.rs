@@ -72,7 +72,8 @@ impl Client {
         let requests = self.requests(streams, Some(1.0));
         let before = usage::resident_bytes();
         let opened = self.conductor.open_idle(requests, usage::resident_bytes).await;
-        let after = opened.map_err(|failure| anyhow!("the streams could not be opened: {}", failure.message))?;
+        let after =
+            opened.map_err(|failure| anyhow!("the streams could not be opened: {}", failure.message))?;
         let after = after.ok_or_else(|| anyhow!("interrupted"))?;
         Ok(after.zip(before).map(|(after, before)| after.saturating_sub(before) / u64::from(streams.max(1))))
     }

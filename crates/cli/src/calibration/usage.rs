@@ -41,7 +41,8 @@ pub(crate) async fn over_window(live: &Live, clock: Clock, engine: u32) -> Optio
 /// CPU time of this process so far, all threads, user and system, ns.
 fn own_cpu_ns() -> Option<u64> {
     let usage = getrusage(UsageWho::RUSAGE_SELF).ok()?;
-    let ns = |time: nix::sys::time::TimeVal| time.tv_sec() as u64 * 1_000_000_000 + time.tv_usec() as u64 * 1000;
+    let ns =
+        |time: nix::sys::time::TimeVal| time.tv_sec() as u64 * 1_000_000_000 + time.tv_usec() as u64 * 1000;
     Some(ns(usage.user_time()) + ns(usage.system_time()))
 }
 

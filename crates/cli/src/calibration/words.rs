@@ -41,7 +41,11 @@ pub(crate) fn text(calibration: &Calibration) -> String {
         format!("{} counted, {} sent", c.tokens.counted, c.tokens.sent),
         "by the client, and by the engine to the same events",
     );
-    line("client lag", errors(c.client_lag), "how long an event waited for the client; with kernel stamps it moves none");
+    line(
+        "client lag",
+        errors(c.client_lag),
+        "how long an event waited for the client; with kernel stamps it moves none",
+    );
     line(
         "engine late",
         errors(c.engine_late),
@@ -59,7 +63,11 @@ pub(crate) fn text(calibration: &Calibration) -> String {
         c.bytes_per_idle_stream.map_or_else(|| "none".to_owned(), memory),
         "what an open stream adds to the client's resident memory",
     );
-    line("start", ms(c.start_to_first_request_ms), "from the start of `tokometer run` to its first request at the server");
+    line(
+        "start",
+        ms(c.start_to_first_request_ms),
+        "from the start of `tokometer run` to its first request at the server",
+    );
     if !c.separate_cores {
         let _ = writeln!(out, "  client and engine share a core: both are slower than they would be apart");
     }
@@ -82,11 +90,16 @@ fn errors(errors: Errors) -> String {
 }
 
 fn ceiling(ceiling: &Ceiling) -> String {
-    let engine = ceiling.engine_busy.map_or_else(String::new, |busy| format!(", engine {:.0} %", 100.0 * busy));
+    let engine =
+        ceiling.engine_busy.map_or_else(String::new, |busy| format!(", engine {:.0} %", 100.0 * busy));
     let busy = format!("client {:.0} % busy{engine}", 100.0 * ceiling.client_busy);
     let limit = match ceiling.limited_by {
-        Limit::Client => format!("the client is the limit: {} times a socket was full; {busy}", ceiling.full_sockets),
-        Limit::Engine => format!("the engine is the limit, the client can do more: no socket filled up; {busy}"),
+        Limit::Client => {
+            format!("the client is the limit: {} times a socket was full; {busy}", ceiling.full_sockets)
+        }
+        Limit::Engine => {
+            format!("the engine is the limit, the client can do more: no socket filled up; {busy}")
+        }
     };
     format!(
         "{:.0} events/s on {} streams with {} events a write: {limit}",

@@ -6,8 +6,8 @@ use std::time::Duration;
 use anyhow::Context;
 use tokio::sync::watch;
 use tokometer_load::LoadEngine;
-use tokometer_record::calibration::Ceiling;
 use tokometer_record::Calibration;
+use tokometer_record::calibration::Ceiling;
 use tokometer_wire::clock::Clock;
 
 use crate::args::CalibrateArgs;
@@ -141,9 +141,9 @@ fn keep(args: &CalibrateArgs, calibration: &Calibration) -> anyhow::Result<()> {
         out::say("not kept: there is no home folder; name a file with --save");
         return Ok(());
     };
-    calibration.save(&path).with_context(|| {
-        Hinted::new("the calibration could not be kept", "name another file with --save")
-    })?;
+    calibration
+        .save(&path)
+        .with_context(|| Hinted::new("the calibration could not be kept", "name another file with --save"))?;
     out::say(&format!("kept in {}: the next runs on this host record it", path.display()));
     Ok(())
 }

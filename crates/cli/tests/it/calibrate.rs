@@ -57,7 +57,8 @@ fn it_counts_every_token_and_keeps_what_it_found_for_runs() {
 fn it_says_what_each_line_means() {
     let folder = tempfile::tempdir().unwrap();
     let ended = calibrated(&folder.path().join("c.json"), &["--events-per-write", "2"]);
-    for word in ["TTFT error", "gap error", "counted", "ceiling", "µs an event", "KiB a stream", "exactly 1"] {
+    for word in ["TTFT error", "gap error", "counted", "ceiling", "µs an event", "KiB a stream", "exactly 1"]
+    {
         assert!(ended.stdout.contains(word), "{word:?} in {ended:?}");
     }
 }

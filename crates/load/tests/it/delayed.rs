@@ -98,8 +98,7 @@ impl Held {
         assert_eq!(found.tokens.unequal_requests, 0, "{found:?}");
         assert!(found.tokens.sent > 0);
         let WindowTokens { counted, at_least, at_most } = found.window.unwrap();
-        let (start, end) =
-            (self.trace.meta.window_start_ns.unwrap(), self.trace.meta.window_end_ns.unwrap());
+        let (start, end) = (self.trace.meta.window_start_ns.unwrap(), self.trace.meta.window_end_ns.unwrap());
         let (came_in, went_out) = (self.moved_over(start), self.moved_over(end));
         assert!(
             (at_least.saturating_sub(went_out)..=at_most + came_in).contains(&counted),

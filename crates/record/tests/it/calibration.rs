@@ -19,7 +19,8 @@ fn what_is_no_calibration_or_a_newer_one_is_said() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("calibration.json");
     assert!(matches!(Calibration::load(&path), Err(RecordError::Read { .. })));
-    for text in ["no JSON", "{}", r#"{"schema": "tokometer.run/1"}"#, r#"{"schema": "tokometer.calibration/1"}"#]
+    for text in
+        ["no JSON", "{}", r#"{"schema": "tokometer.run/1"}"#, r#"{"schema": "tokometer.calibration/1"}"#]
     {
         std::fs::write(&path, text).unwrap();
         assert!(matches!(Calibration::load(&path), Err(RecordError::Damaged { .. })), "{text}");

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use serde_json::json;
 use tokometer_record::calibration::{Ceiling, Check, Errors, Host, Limit, TokenBalance, WindowTokens};
 use tokometer_record::{
-    Accelerator, AtEnd, Calibration, Capacity, Cell, CellTrace, CounterSnapshot, Distribution, Endpoint, Engine, EventRow,
-    Evidence, Failure, FailureKind, Flag, FlagCode, Hardware, Imported, Interval, LoopEvidence, Model,
-    Outcome, Phase, Prompts, Ready, Reason, ReasonRule, RequestKind, RequestRow, Requests, Run, RunState,
-    SampleRow, ServerView, Settings, Spread, StampSource, Status, Target, Throughput, TokenSource, Tokens,
-    Tool, TraceFile, TraceMeta, Window, WindowView,
+    Accelerator, AtEnd, Calibration, Capacity, Cell, CellTrace, CounterSnapshot, Distribution, Endpoint,
+    Engine, EventRow, Evidence, Failure, FailureKind, Flag, FlagCode, Hardware, Imported, Interval,
+    LoopEvidence, Model, Outcome, Phase, Prompts, Ready, Reason, ReasonRule, RequestKind, RequestRow,
+    Requests, Run, RunState, SampleRow, ServerView, Settings, Spread, StampSource, Status, Target,
+    Throughput, TokenSource, Tokens, Tool, TraceFile, TraceMeta, Window, WindowView,
 };
 
 pub(crate) fn distribution() -> Distribution {
@@ -234,8 +234,7 @@ pub(crate) fn run() -> Run {
 }
 
 pub(crate) fn calibration() -> Calibration {
-    let errors =
-        |n| Errors { n, p50_ms: Some(0.0), p99_ms: Some(0.125), max_ms: Some(1.5) };
+    let errors = |n| Errors { n, p50_ms: Some(0.0), p99_ms: Some(0.125), max_ms: Some(1.5) };
     Calibration {
         schema: Calibration::SCHEMA.to_owned(),
         created_at: Some("2026-11-30T12:00:00Z".to_owned()),

@@ -12,8 +12,11 @@ use crate::client::{Answer, chat, receive, send};
 const CHAT: &str = "/v1/chat/completions";
 
 fn start(rate: Option<f64>, events_per_write: u32) -> Running {
-    let options =
-        ServerOptions { truth: true, events_per_write: NonZeroU32::new(events_per_write), ..ServerOptions::default() };
+    let options = ServerOptions {
+        truth: true,
+        events_per_write: NonZeroU32::new(events_per_write),
+        ..ServerOptions::default()
+    };
     Server::start(Profile::steady(rate).unwrap(), options).unwrap()
 }
 
