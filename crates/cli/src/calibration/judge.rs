@@ -153,8 +153,8 @@ pub(crate) fn ceiling(
         events_per_write: truth.meta.events_per_write,
         seconds: nanoseconds / 1e9,
         limited_by: if full as f64 > writes * FULL_SHARE { Limit::Client } else { Limit::Engine },
-        client_busy: used.client_ns as f64 / nanoseconds / f64::from(threads.max(1)),
-        engine_busy: used.engine_ns.map(|ns| ns as f64 / nanoseconds / engine_cores as f64),
+        client_busy: used.client.as_nanos() as f64 / nanoseconds / f64::from(threads.max(1)),
+        engine_busy: used.engine.map(|cpu| cpu.as_nanos() as f64 / nanoseconds / engine_cores as f64),
         full_sockets: full,
     })
 }
@@ -248,7 +248,7 @@ fn events_per_second(measured: &Measured) -> Option<f64> {
 }
 
 fn cpu_us_per_event(measured: &Measured) -> Option<f64> {
-    Some(measured.used?.client_ns as f64 / 1e3 / events(measured)? as f64)
+    Some(measured.used?.client.as_nanos() as f64 / 1e3 / events(measured)? as f64)
 }
 
 /// Events that arrived while the CPU time was taken; none if there was none.

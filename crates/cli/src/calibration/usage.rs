@@ -15,10 +15,10 @@ pub(crate) struct WindowUse {
     /// First and last look, ns of the run's clock.
     pub(crate) from_ns: u64,
     pub(crate) to_ns: u64,
-    /// CPU time of this process between them, ns.
-    pub(crate) client_ns: u64,
+    /// CPU time of this process between them.
+    pub(crate) client: Duration,
     /// CPU time of the other process, where the system tells.
-    pub(crate) engine_ns: Option<u64>,
+    pub(crate) engine: Option<Duration>,
 }
 
 /// Looks at the cell that runs, until its window has passed.
@@ -31,8 +31,9 @@ pub(crate) async fn over_window(live: &Live, clock: Clock, engine: u32) -> Optio
     while live.get().phase == LivePhase::Window {
         // The time is read behind the phase: it is never past the window by more than one look.
         used.to_ns = clock.now_ns();
-        used.client_ns = own_cpu_ns()? - client_ns;
-        used.engine_ns = cpu_ns_of(engine).zip(engine_ns).map(|(now, then)| now.saturating_sub(then));
+        used.client = Duration::from_nanos(own_cpu_ns()? - client_ns);
+        let both = cpu_ns_of(engine).zip(engine_ns);
+        used.engine = both.map(|(now, then)| Duration::from_nanos(now.saturating_sub(then)));
         tokio::time::sleep(LOOK_EVERY).await;
     }
     (used.to_ns > used.from_ns).then_some(used)
