@@ -18,6 +18,7 @@ pub mod adaptive;
 mod cold;
 mod decode;
 mod exit;
+pub mod fidelity;
 mod latency;
 mod ledger;
 mod prefill;

@@ -18,7 +18,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
     after_help = "Examples:\n  tokometer demo                          the whole tool on a simulated engine\n  \
                   tokometer run                           find the server on this machine and measure it\n  \
                   tokometer run gpu1:8000 --contexts 8k,32k --concurrency 1,8,32\n  \
-                  tokometer report runs/<id> --format html > page.html"
+                  tokometer report runs/<id> --format html > page.html\n  \
+                  tokometer calibrate --streams 1000 --rate 50   prove that this machine can measure that"
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -35,6 +36,8 @@ pub(crate) enum Command {
     Probe(Box<ProbeArgs>),
     /// Start the simulated engine as a server of its own
     Sim(SimArgs),
+    /// Prove on this machine how true this client is at a load, and what it costs
+    Calibrate(CalibrateArgs),
     /// Show a run: as a terminal table, a page, or its record
     Report(ReportArgs),
     /// Turn a published matrix into a record
@@ -303,6 +306,31 @@ pub(crate) struct SimArgs {
     pub(crate) until_stdin_ends: bool,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct CalibrateArgs {
+    /// Streams at once: the largest concurrency that you mean to measure
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=60_000))]
+    pub(crate) streams: u32,
+    /// Tokens a second for each stream: the fastest that the server gives one request
+    #[arg(long, value_name = "TOKENS", default_value_t = 50.0, value_parser = parse_steady_rate)]
+    pub(crate) rate: f64,
+    /// Length of the window
+    #[arg(long, value_name = "TIME", default_value = "10s", allow_negative_numbers = true, value_parser = parse_duration)]
+    pub(crate) duration: f64,
+    /// Let the engine join so many events of a stream in one write
+    #[arg(long, value_name = "N")]
+    pub(crate) events_per_write: Option<NonZeroU32>,
+    /// Threads that read streams (default: all cores of the client but one)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) load_threads: Option<u16>,
+    /// Keep the result in this file (default: the user's state folder, or the file named by TOKOMETER_CALIBRATION)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) save: Option<PathBuf>,
+    /// Print one JSON document on standard output
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 /// Tokens a second for each stream; none: as fast as the machine can.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Rate(pub(crate) Option<f64>);
@@ -310,8 +338,12 @@ pub(crate) struct Rate(pub(crate) Option<f64>);
 fn parse_rate(text: &str) -> Result<Rate, String> {
     match text.trim() {
         "max" => Ok(Rate(None)),
-        number => parse_within(number, f64::MIN_POSITIVE, 1e6, "a number up to 1000000, or max").map(|rate| Rate(Some(rate))),
+        number => parse_steady_rate(number).map(|rate| Rate(Some(rate))),
     }
+}
+
+fn parse_steady_rate(text: &str) -> Result<f64, String> {
+    parse_within(text, 0.001, 1e6, "a number from 0.001 to 1000000")
 }
 
 impl SimArgs {

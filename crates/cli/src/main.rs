@@ -1,6 +1,7 @@
 //! The binary `tokometer`.
 
 mod args;
+mod calibration;
 mod commands;
 mod failure;
 mod out;
@@ -20,6 +21,7 @@ fn main() -> ExitCode {
         Command::Demo(args) => commands::demo::demo(*args),
         Command::Probe(args) => commands::probe::probe(&args),
         Command::Sim(args) => commands::sim::sim(&args),
+        Command::Calibrate(args) => commands::calibrate::calibrate(&args),
         Command::Report(args) => commands::report::report(&args),
         Command::Import(args) => commands::import::import(&args),
         Command::Schema => commands::schema::schema(),

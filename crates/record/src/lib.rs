@@ -15,6 +15,7 @@
 //! ```
 
 pub mod adaptive;
+pub mod calibration;
 pub mod cell;
 mod error;
 pub mod import;
@@ -29,6 +30,7 @@ pub mod truth;
 pub mod verdict;
 
 pub use adaptive::{AdaptiveCheck, AdaptiveEnd, AdaptiveWindow};
+pub use calibration::Calibration;
 pub use cell::{
     Cell, Distribution, Interval, Phase, Ready, Requests, ServerView, Spread, Throughput, Tokens, TraceFile,
     Window, WindowView,

@@ -6,6 +6,7 @@ mod adaptive;
 mod build;
 mod cold;
 mod exit;
+mod fidelity;
 mod flags;
 mod ledger;
 mod prefill;

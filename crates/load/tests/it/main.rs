@@ -5,6 +5,7 @@ mod bench;
 mod calibration;
 mod cells;
 mod crowd;
+mod delayed;
 mod drains;
 mod facts;
 mod failures;

@@ -12,3 +12,4 @@ mod server;
 mod speculation;
 mod text;
 mod tokenizer;
+mod truth;
