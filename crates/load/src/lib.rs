@@ -20,6 +20,6 @@ mod signal;
 mod stream;
 
 pub use cell::{CellSpec, Conductor, PrefillSpec, Timing};
-pub use engine::{LoadEngine, LoadError};
+pub use engine::{LoadEngine, LoadError, LoadOptions};
 pub use gauges::Gauges;
 pub use live::{Live, LiveCell, LivePhase};

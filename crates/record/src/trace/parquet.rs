@@ -55,6 +55,7 @@ const SCHEMA: &str = "message trace {
     optional binary token_source (STRING);
     optional int32 reads (INTEGER(32, false));
     optional int32 events (INTEGER(32, false));
+    optional int32 unknown_events (INTEGER(32, false));
     optional int64 time_ns (INTEGER(64, false));
     optional double running;
     optional double waiting;
@@ -205,6 +206,7 @@ fn request_column(name: &str, rows: &[RequestRow]) -> Result<Option<Column>, Str
         "token_source" => Column::text(iter.map(|row| word(&row.token_source).map(Some)))?,
         "reads" => Column::u32(iter.map(|row| Some(row.reads))),
         "events" => Column::u32(iter.map(|row| Some(row.events))),
+        "unknown_events" => Column::u32(iter.map(|row| row.unknown_events)),
         _ => return Ok(None),
     }))
 }
@@ -315,6 +317,7 @@ fn read_requests(group: &Group<'_>, requests: &mut Vec<RequestRow>) -> Result<()
             token_source: of_word(&needed(&sources[row], "token_source")?)?,
             reads: 0,
             events: 0,
+            unknown_events: None,
         });
     }
     let rows = &mut requests[first..];
@@ -331,6 +334,7 @@ fn read_requests(group: &Group<'_>, requests: &mut Vec<RequestRow>) -> Result<()
     group.each("reasoning_tokens", rows, Column::into_u64, |row, value| row.reasoning_tokens = value)?;
     group.u32("reads", rows, |row, value| row.reads = value)?;
     group.u32("events", rows, |row, value| row.events = value)?;
+    group.each("unknown_events", rows, Column::into_u32, |row, value| row.unknown_events = value)?;
     for (row, error) in rows.iter_mut().zip(group.text("error")?) {
         row.failure = error
             .map(|text| serde_json::from_str(&text))
