@@ -5,7 +5,7 @@ use tokometer_record::{Cell, CellTrace, Outcome, Phase, Requests, Tokens, TraceM
 use crate::ledger::{Ledger, Request, ordered_events};
 use crate::rates::{STEADY_FROM_SECONDS, Span, seconds, steady, throughput};
 use crate::samples::{Samples, spread};
-use crate::verdict::{self, Facts};
+use crate::verdict::{self, Facts, Lag, Unknown};
 use crate::{Context, cold, latency, server, speculative};
 
 /// Why the numbers of the window are null where it was not reached.
@@ -31,6 +31,7 @@ pub(crate) fn summarise(trace: &CellTrace, context: &Context<'_>) -> Cell {
     }
     facts.median_output = median_output(&ledger);
     facts.counts_told = ledger.all_told();
+    facts.unknown = Unknown::of(&ledger.requests);
     if context.settings.cold == Some(true) {
         let aimed_at = context.expected_prompt_tokens.unwrap_or(meta.context_nominal);
         match cold::share_of_streams(trace, &ledger, aimed_at) {
@@ -268,11 +269,17 @@ fn measure(cell: &mut Cell, facts: &mut Facts<'_>, trace: &CellTrace, ledger: &L
     if cell.client_lag_us.is_none() {
         cell.unknown.insert("client_lag_us".to_owned(), "no event came in the window".to_owned());
     }
-    facts.lag_p99_ms = lags.p99_raw().map(|micros| micros / 1e3);
     // Where every read held several events, the mean gaps of the requests are the best measure left.
-    facts.median_gap_ms = own_stamps
+    let median_gap = own_stamps
         .median()
         .or_else(|| Samples::new(ledger.streams().filter_map(latency::mean_gap_ms)).median());
+    facts.lag = lags.p99_raw().zip(median_gap).map(|(micros, of_ms)| Lag {
+        p99_ms: micros / 1e3,
+        of_ms,
+        of: "median gap",
+        of_name: "median_gap",
+    });
+    facts.running_at_most = verdict::mean_at_most(&server::running(&trace.samples, window));
     if window.seconds() >= STEADY_FROM_SECONDS {
         facts.steady = steady(ledger, window, concurrency);
         if facts.steady.is_none() {

@@ -5,7 +5,7 @@ use tokometer_record::{Cell, CellTrace, Phase, RequestKind};
 use crate::decode::describe;
 use crate::ledger::{Ledger, Request, ordered_events};
 use crate::samples::Samples;
-use crate::verdict::{self, Facts};
+use crate::verdict::{self, Facts, Lag, Unknown};
 use crate::{Context, cold, latency};
 
 pub(crate) fn summarise(trace: &CellTrace, context: &Context<'_>) -> Cell {
@@ -39,6 +39,17 @@ pub(crate) fn summarise(trace: &CellTrace, context: &Context<'_>) -> Cell {
     let mut facts = Facts::new(meta, context);
     facts.cached_share = note_cached(&mut cell, trace, &ledger, &cached, aimed_at);
     facts.counts_told = ledger.all_told();
+    facts.unknown = Unknown::of(&ledger.requests);
+    // What the client was late with the first event is part of TTFT, or could have been.
+    let first_lags =
+        Samples::new(requests().filter_map(Request::first_payload).map(|event| event.lag_ns as f64 / 1e6));
+    let median_ttft = Samples::new(requests().filter_map(latency::ttft_ms)).median();
+    facts.lag = first_lags.p99_raw().zip(median_ttft).map(|(p99_ms, of_ms)| Lag {
+        p99_ms,
+        of_ms,
+        of: "median TTFT",
+        of_name: "median_ttft",
+    });
     facts.cut_allowance = verdict::counted_otherwise(requests().count() as u64);
     verdict::judge(&mut cell, &facts);
     cell

@@ -47,7 +47,7 @@ pub use trace::{
     CellTrace, CounterSnapshot, EventRow, Failure, FailureKind, LoopEvidence, Outcome, RequestKind,
     RequestRow, SampleRow, StampSource, TokenSource, TraceMeta,
 };
-pub use verdict::{Flag, FlagCode, Reason, ReasonRule, Status};
+pub use verdict::{Figure, Flag, FlagCode, Reason, ReasonRule, Status};
 
 /// Tokens in one `K` of a context label: labels count in 1024 (`8K` = 8192).
 pub const CONTEXT_K: u64 = 1024;

@@ -134,7 +134,8 @@ pub struct EventRow {
     pub request: u32,
     /// When its last byte reached this host.
     pub arrival_ns: u64,
-    /// When the client handled it − arrival.
+    /// When the client handled it − arrival; for an event that is not the last of its read, the longest that it may
+    /// have waited.
     pub lag_ns: u64,
     /// Cumulative output tokens of the request after this event, where the server tells per event.
     pub tokens: Option<u32>,

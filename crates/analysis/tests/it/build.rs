@@ -2,8 +2,8 @@
 
 use tokometer_analysis::{Context, summarise};
 use tokometer_record::{
-    Cell, CellTrace, CounterSnapshot, EventRow, Failure, FailureKind, Flag, FlagCode, Order, Outcome, Phase,
-    Ready, RequestKind, RequestRow, SampleRow, Settings, StampSource, Status, TokenSource, TraceMeta,
+    Cell, CellTrace, CounterSnapshot, EventRow, Failure, FailureKind, Figure, Flag, FlagCode, Order, Outcome,
+    Phase, Ready, RequestKind, RequestRow, SampleRow, Settings, StampSource, Status, TokenSource, TraceMeta,
 };
 
 pub(crate) const MS: u64 = 1_000_000;
@@ -227,6 +227,18 @@ pub(crate) fn reason(cell: &Cell, status: Status) -> String {
 /// The flag, which must be raised.
 pub(crate) fn raised(cell: &Cell, code: FlagCode) -> Flag {
     cell.flag(code).unwrap_or_else(|| panic!("{} is not raised: {:?}", code.code(), cell.flags)).clone()
+}
+
+/// The figure that decided, and its limit.
+pub(crate) fn decided(figures: &[Figure]) -> (f64, Option<f64>) {
+    let first = figures.first().expect("a verdict has figures");
+    (first.value, first.limit)
+}
+
+/// A figure by its name.
+pub(crate) fn figure(figures: &[Figure], name: &str) -> f64 {
+    let found = figures.iter().find(|figure| figure.name == name);
+    found.unwrap_or_else(|| panic!("no figure {name} in {figures:?}")).value
 }
 
 /// A small difference of rounding.

@@ -393,7 +393,13 @@ fn base(
         ),
     };
     cell.status = status;
-    cell.reason = text.map(|text| Reason { rule: ReasonRule::Stated, text, needed: None, available: None });
+    cell.reason = text.map(|text| Reason {
+        rule: ReasonRule::Stated,
+        text,
+        figures: Vec::new(),
+        needed: None,
+        available: None,
+    });
     if !status.not_run_by_plan() {
         let why = format!("{tool} does not tell; only the label is known");
         cell.unknown.insert("context_actual".to_owned(), why);

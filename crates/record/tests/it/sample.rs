@@ -6,7 +6,7 @@ use serde_json::json;
 use tokometer_record::calibration::{Ceiling, Check, Errors, Host, Limit, TokenBalance, WindowTokens};
 use tokometer_record::{
     Accelerator, AdaptiveCheck, AdaptiveEnd, AdaptiveWindow, AtEnd, Calibration, Capacity, Cell, CellTrace,
-    CounterSnapshot, Distribution, Endpoint, Engine, EventRow, Evidence, Failure, FailureKind, Flag,
+    CounterSnapshot, Distribution, Endpoint, Engine, EventRow, Evidence, Failure, FailureKind, Figure, Flag,
     FlagCode, Hardware, Imported, Interval, LoopEvidence, Model, Order, Outcome, Phase, Prompts, Ready,
     Reason, ReasonRule, RepeatSummary, RequestKind, RequestRow, Requests, Run, RunState, SampleRow,
     ServerView, Settings, Speculative, SpeculativeSource, Spread, StampSource, Status, Target, Throughput,
@@ -129,6 +129,10 @@ fn repeat() -> Cell {
     }
 }
 
+fn figure() -> Figure {
+    Figure { name: "looping_streams".to_owned(), value: 1.0, unit: "streams".to_owned(), limit: Some(0.0) }
+}
+
 pub(crate) fn cell() -> Cell {
     let latency = Some(distribution());
     Cell {
@@ -137,14 +141,14 @@ pub(crate) fn cell() -> Cell {
         reason: Some(Reason {
             rule: ReasonRule::Method,
             text: "stream 1 repeated itself".to_owned(),
+            figures: vec![figure()],
             needed: Some(1),
             available: Some(2),
         }),
         flags: vec![Flag {
             code: FlagCode::NotReady,
             detail: "running 3 of 4".to_owned(),
-            value: Some(3.0),
-            limit: Some(4.0),
+            figures: vec![figure()],
         }],
         throughput: Some(Throughput {
             total: 5000.25,

@@ -130,7 +130,9 @@ fn a_trace_from_before_unknown_events_were_kept_has_none() {
     let old = parquet::read(Bytes::from(std::fs::read(path).unwrap()), path).unwrap();
     let mut expected = sample::trace();
     expected.requests.iter_mut().for_each(|row| row.unknown_events = None);
-    assert_eq!(old, expected);
+    // Other things were added since, too; the events have been the same all along.
+    assert_eq!((old.requests, old.events), (expected.requests, expected.events));
+    assert_eq!((old.meta.loops, old.meta.repeat), (expected.meta.loops, None));
 }
 
 #[test]

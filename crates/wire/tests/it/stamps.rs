@@ -30,6 +30,11 @@ struct Sender {
 
 impl Sender {
     fn start(clock: Clock, events: usize, gap: Duration) -> Sender {
+        Sender::start_in_bursts(clock, events, gap, 1)
+    }
+
+    /// Sends so many events in one write.
+    fn start_in_bursts(clock: Clock, events: usize, gap: Duration, burst: usize) -> Sender {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let handle = thread::spawn(move || {
@@ -40,7 +45,7 @@ impl Sender {
             let mut sent = Vec::new();
             for number in 0..events {
                 thread::sleep(gap);
-                let event = content(&format!("{number} "));
+                let event = content(&format!("{number} ")).repeat(burst);
                 let before = clock.now_ns();
                 stream.write_all(event.as_bytes()).unwrap();
                 sent.push((before, clock.now_ns()));
@@ -191,4 +196,31 @@ fn a_loop_that_is_held_up_still_stamps_arrivals_true() {
     let handled_late = events.iter().zip(&sent).filter(near).filter(|(event, _)| event.lag_ns > 2_000_000);
     // The scheduler may hold up a few on a busy machine; the sleep alone would hold up all.
     assert!(handled_late.count() > sent.len() / 2, "{events:?} {sent:?}");
+}
+
+#[test]
+fn events_that_piled_up_before_a_loop_that_was_held_up_are_late() {
+    let clock = Clock::start();
+    // Ten events come while the loop sleeps once. The last of them has just come when it is read; the first has not.
+    let sender = Sender::start(clock, 60, Duration::from_millis(2));
+    let per_wakeup = Some(Duration::from_millis(20));
+    let (events, _) = run(clock, sender.port, Client { instrumented: true, per_wakeup, ..CLIENT });
+    sender.handle.join().unwrap();
+    let piled: Vec<&Event> = events.iter().filter(|event| !event.last_of_read).collect();
+    assert!(!piled.is_empty());
+    let late = piled.iter().filter(|event| event.lag_ns >= 20_000_000).count();
+    assert!(late > piled.len() / 2, "{late} of {}: {events:?}", piled.len());
+}
+
+#[test]
+fn events_that_the_server_sent_together_did_not_wait() {
+    let clock = Clock::start();
+    let sender = Sender::start_in_bursts(clock, 20, Duration::from_millis(20), 4);
+    let (events, _) = run(clock, sender.port, Client { instrumented: true, ..CLIENT });
+    sender.handle.join().unwrap();
+    let together: Vec<&Event> = events.iter().filter(|event| !event.last_of_read).collect();
+    assert!(!together.is_empty());
+    // Most: a busy machine may hold the loop up.
+    let prompt = together.iter().filter(|event| event.lag_ns < 10_000_000).count();
+    assert!(prompt > together.len() / 2, "{prompt} of {}: {events:?}", together.len());
 }
