@@ -15,6 +15,7 @@
 //! ```
 
 pub mod cell;
+pub mod comparison;
 mod error;
 pub mod import;
 pub mod published;
@@ -28,6 +29,7 @@ pub use cell::{
     Cell, Distribution, Interval, Phase, Ready, Requests, ServerView, Spread, Throughput, Tokens, TraceFile,
     Window, WindowView,
 };
+pub use comparison::Comparison;
 pub use error::RecordError;
 pub use run::{
     Accelerator, AtEnd, Capacity, Endpoint, Engine, Evidence, Hardware, Imported, Method, Model, Prompts,
