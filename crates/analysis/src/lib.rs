@@ -17,6 +17,7 @@
 mod decode;
 mod exit;
 mod latency;
+mod launch;
 mod ledger;
 mod prefill;
 mod rates;
@@ -27,6 +28,7 @@ mod verdict;
 use tokometer_record::{Cell, CellTrace, Phase, Settings};
 
 pub use exit::exit_code;
+pub use launch::effective as effective_settings;
 
 /// What a trace does not say about its cell.
 #[derive(Debug, Clone, Copy)]
