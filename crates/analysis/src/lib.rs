@@ -14,6 +14,7 @@
 //! # }
 //! ```
 
+pub mod adaptive;
 mod decode;
 mod exit;
 mod latency;

@@ -73,7 +73,8 @@ pub struct RatioInterval {
 /// Welch, "The generalization of Student's problem when several different population variances are involved",
 /// Biometrika 34 (1947); errors of logarithms by the delta method.
 pub fn ratio(base: Estimate, new: Estimate, level: f64) -> Option<RatioInterval> {
-    if !base.is_positive() || !new.is_positive() || !(level > 0.0 && level < 1.0) {
+    let usable = base.is_positive() && new.is_positive() && level > 0.0 && level < 1.0;
+    if !usable {
         return None;
     }
     let log = (new.value / base.value).ln();

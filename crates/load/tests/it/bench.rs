@@ -21,6 +21,11 @@ const METRICS: MetricNames = MetricNames {
     cached_tokens: &["vllm:prompt_tokens_cached_total"],
     kv_used: &["vllm:kv_cache_usage_perc"],
     preemptions: &["vllm:num_preemptions_total"],
+    drafts: &["vllm:spec_decode_num_drafts_total"],
+    draft_tokens: &["vllm:spec_decode_num_draft_tokens_total"],
+    accepted_tokens: &["vllm:spec_decode_num_accepted_tokens_total"],
+    accepted_per_position: &["vllm:spec_decode_num_accepted_tokens_per_pos_total"],
+    acceptance_length: &["sglang:spec_accept_length"],
 };
 
 /// Long enough that only a hang reaches it.

@@ -60,6 +60,10 @@ const SCHEMA: &str = "message trace {
     optional double waiting;
     optional double generated_tokens;
     optional double kv_used;
+    optional double drafts;
+    optional double draft_tokens;
+    optional double accepted_tokens;
+    optional double acceptance_length;
 }";
 
 /// Columns whose values mostly grow: stored as differences.
@@ -217,6 +221,10 @@ fn sample_column(name: &str, rows: &[SampleRow]) -> Option<Column> {
         "waiting" => Column::f64(rows.map(|row| row.waiting)),
         "generated_tokens" => Column::f64(rows.map(|row| row.generated_tokens)),
         "kv_used" => Column::f64(rows.map(|row| row.kv_used)),
+        "drafts" => Column::f64(rows.map(|row| row.drafts)),
+        "draft_tokens" => Column::f64(rows.map(|row| row.draft_tokens)),
+        "accepted_tokens" => Column::f64(rows.map(|row| row.accepted_tokens)),
+        "acceptance_length" => Column::f64(rows.map(|row| row.acceptance_length)),
         _ => return None,
     })
 }
@@ -287,7 +295,11 @@ fn read_samples(group: &Group<'_>, samples: &mut Vec<SampleRow>) -> Result<(), S
     group.each("running", rows, Column::into_f64, |row, value| row.running = value)?;
     group.each("waiting", rows, Column::into_f64, |row, value| row.waiting = value)?;
     group.each("generated_tokens", rows, Column::into_f64, |row, value| row.generated_tokens = value)?;
-    group.each("kv_used", rows, Column::into_f64, |row, value| row.kv_used = value)
+    group.each("kv_used", rows, Column::into_f64, |row, value| row.kv_used = value)?;
+    group.each("drafts", rows, Column::into_f64, |row, value| row.drafts = value)?;
+    group.each("draft_tokens", rows, Column::into_f64, |row, value| row.draft_tokens = value)?;
+    group.each("accepted_tokens", rows, Column::into_f64, |row, value| row.accepted_tokens = value)?;
+    group.each("acceptance_length", rows, Column::into_f64, |row, value| row.acceptance_length = value)
 }
 
 fn read_requests(group: &Group<'_>, requests: &mut Vec<RequestRow>) -> Result<(), String> {

@@ -66,13 +66,18 @@ fn requests() -> impl Strategy<Value = Vec<RequestRow>> {
 
 fn samples() -> impl Strategy<Value = Vec<SampleRow>> {
     let gauge = || option::of(-1e9..1e9_f64);
-    let row = (any::<u64>(), gauge(), gauge(), gauge(), gauge()).prop_map(
-        |(time_ns, running, waiting, generated_tokens, kv_used)| SampleRow {
+    let gauges = (any::<u64>(), gauge(), gauge(), gauge(), gauge());
+    let row = (gauges, (gauge(), gauge(), gauge(), gauge())).prop_map(
+        |((time_ns, running, waiting, generated_tokens, kv_used), speculative)| SampleRow {
             time_ns,
             running,
             waiting,
             generated_tokens,
             kv_used,
+            drafts: speculative.0,
+            draft_tokens: speculative.1,
+            accepted_tokens: speculative.2,
+            acceptance_length: speculative.3,
         },
     );
     vec(row, 0..20)
@@ -126,4 +131,12 @@ fn a_trace_of_a_newer_schema_says_what_to_do() {
     assert!(matches!(error, RecordError::NewerSchema { .. }));
     assert!(error.to_string().contains("update tokometer"));
     assert_eq!(TraceMeta::SCHEMA, "tokometer.trace/1");
+}
+
+#[test]
+fn a_repeat_has_a_file_of_its_own() {
+    let mut meta = sample::meta();
+    assert_eq!(meta.file_name(), "decode-8192-4.2.parquet");
+    meta.repeat = None;
+    assert_eq!(meta.file_name(), "decode-8192-4.parquet");
 }
