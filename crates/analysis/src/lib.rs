@@ -15,7 +15,9 @@
 //! ```
 
 pub mod adaptive;
+pub mod compare;
 mod decode;
+mod error;
 mod exit;
 mod latency;
 mod launch;
@@ -24,10 +26,13 @@ mod prefill;
 mod rates;
 mod samples;
 mod server;
+mod units;
 mod verdict;
 
 use tokometer_record::{Cell, CellTrace, Phase, Settings};
 
+pub use compare::{CompareOptions, Gate, compare};
+pub use error::AnalysisError;
 pub use exit::exit_code;
 pub use launch::effective as effective_settings;
 

@@ -2,7 +2,7 @@
 
 use tokometer_record::comparison::Severity;
 
-use super::rules::{Read, Rule};
+use super::rules::{Flags, Read, Rule};
 
 pub(super) fn is_started_by(program: &str, _argument: &str) -> bool {
     matches!(program, "llama-server" | "llama-server.exe")
@@ -63,7 +63,9 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         key: "kv_dtype",
         name: "KV cache dtype",
-        read: Read::Many(&["--cache-type-k", "-ctk", "--cache-type-v", "-ctv"], kv_dtype),
+        read: Read::Many(&["--cache-type-k", "-ctk", "--cache-type-v", "-ctv"], |flags| {
+            Some(kv_dtype(flags))
+        }),
         default: "f16",
         severity: Severity::High,
         why: "bytes read for each token of context, and how many fit",
@@ -150,7 +152,7 @@ pub(super) const RULES: &[Rule] = &[
     },
 ];
 
-fn cpu_experts(flag: &dyn Fn(&str) -> Option<String>) -> Option<String> {
+fn cpu_experts(flag: &Flags<'_>) -> Option<String> {
     if flag("--cpu-moe").or_else(|| flag("-cmoe")).is_some() {
         return Some("all".to_owned());
     }
@@ -159,14 +161,14 @@ fn cpu_experts(flag: &dyn Fn(&str) -> Option<String>) -> Option<String> {
 }
 
 /// `f16`, or `q8_0 keys, f16 values` where they differ.
-fn kv_dtype(flag: &dyn Fn(&str) -> Option<String>) -> Option<String> {
+fn kv_dtype(flag: &Flags<'_>) -> String {
     let of = |long: &str, short: &str| flag(long).or_else(|| flag(short)).unwrap_or_else(|| "f16".to_owned());
     let (keys, values) = (of("--cache-type-k", "-ctk"), of("--cache-type-v", "-ctv"));
-    Some(if keys == values { keys } else { format!("{keys} keys, {values} values") })
+    if keys == values { keys } else { format!("{keys} keys, {values} values") }
 }
 
 /// `draft model.gguf, 16 tokens`.
-fn speculative(flag: &dyn Fn(&str) -> Option<String>) -> Option<String> {
+fn speculative(flag: &Flags<'_>) -> Option<String> {
     let any = |names: &[&str]| names.iter().find_map(|name| flag(name));
     let draft =
         any(&["--model-draft", "-md", "--hf-repo-draft", "-hfd"]).map(|model| format!("draft {model}"));

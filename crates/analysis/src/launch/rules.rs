@@ -21,6 +21,9 @@ pub(crate) struct Rule {
     pub(crate) why: &'static str,
 }
 
+/// The value of each flag of a command: `on` for one without.
+pub(crate) type Flags<'a> = dyn Fn(&str) -> Option<String> + 'a;
+
 /// How a setting is read from flags.
 pub(crate) enum Read {
     /// The value of the last of these flags.
@@ -33,7 +36,7 @@ pub(crate) enum Read {
         off: &'static [&'static str],
     },
     /// The values of several flags together, as a function of them.
-    Many(&'static [&'static str], fn(&dyn Fn(&str) -> Option<String>) -> Option<String>),
+    Many(&'static [&'static str], fn(&Flags<'_>) -> Option<String>),
 }
 
 /// A setting as a launch command states it.

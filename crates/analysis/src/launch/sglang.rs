@@ -2,7 +2,7 @@
 
 use tokometer_record::comparison::Severity;
 
-use super::rules::{Read, Rule, dtype};
+use super::rules::{Flags, Read, Rule, dtype};
 
 pub(super) fn is_started_by(program: &str, argument: &str) -> bool {
     (program == "sglang" && argument == "serve") || program == "sglang.launch_server"
@@ -198,13 +198,13 @@ pub(super) const RULES: &[Rule] = &[
     },
 ];
 
-fn expert_parallel(flag: &dyn Fn(&str) -> Option<String>) -> Option<String> {
+fn expert_parallel(flag: &Flags<'_>) -> Option<String> {
     let size = flag("--ep-size").or_else(|| flag("--ep")).or_else(|| flag("--expert-parallel-size"))?;
     Some(if size == "1" { "off" } else { "on" }.to_owned())
 }
 
 /// `EAGLE, 3 steps, 4 draft tokens`.
-fn speculative(flag: &dyn Fn(&str) -> Option<String>) -> Option<String> {
+fn speculative(flag: &Flags<'_>) -> Option<String> {
     let further = [
         ("--speculative-num-steps", "steps"),
         ("--speculative-num-draft-tokens", "draft tokens"),

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use tokometer_record::comparison::Severity;
 
-use super::rules::{Read, Rule, dtype};
+use super::rules::{Flags, Read, Rule, dtype};
 
 pub(super) fn is_started_by(program: &str, argument: &str) -> bool {
     (program == "vllm" && argument == "serve") || program.starts_with("vllm.entrypoints")
@@ -50,7 +50,7 @@ pub(super) const RULES: &[Rule] = &[
         name: "speculative decoding",
         read: Read::Many(
             &["--speculative-config", "-sc", "--speculative-model", "--num-speculative-tokens"],
-            speculative,
+            |flags| Some(speculative(flags)),
         ),
         default: "off",
         severity: Severity::High,
@@ -187,22 +187,22 @@ pub(super) const RULES: &[Rule] = &[
 ];
 
 /// `mtp, 1 token` from the JSON of `--speculative-config`; the flags of old versions likewise.
-fn speculative(flag: &dyn Fn(&str) -> Option<String>) -> Option<String> {
+fn speculative(flag: &Flags<'_>) -> String {
     let Some(config) = flag("--speculative-config").or_else(|| flag("-sc")) else {
         let tokens = flag("--num-speculative-tokens");
-        return Some(words(None, flag("--speculative-model").as_deref(), tokens.as_deref()));
+        return words(None, flag("--speculative-model").as_deref(), tokens.as_deref());
     };
-    let Ok(Value::Object(fields)) = serde_json::from_str::<Value>(&config) else { return Some(config) };
+    let Ok(Value::Object(fields)) = serde_json::from_str::<Value>(&config) else { return config };
     let text = |name: &str| fields.get(name).and_then(Value::as_str);
     let tokens = fields.get("num_speculative_tokens").map(Value::to_string);
     let mut all = words(text("method"), text("model"), tokens.as_deref());
     // Whatever else is set may matter: shown as it is.
     for (name, value) in &fields {
         if !["method", "model", "num_speculative_tokens"].contains(&name.as_str()) {
-            all.push_str(&format!(", {name} {value}"));
+            all.extend([", ", name, " ", &value.to_string()]);
         }
     }
-    Some(all)
+    all
 }
 
 fn words(method: Option<&str>, model: Option<&str>, tokens: Option<&str>) -> String {
