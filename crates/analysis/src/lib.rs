@@ -31,7 +31,7 @@ mod verdict;
 
 use tokometer_record::{Cell, CellTrace, Phase, Settings};
 
-pub use compare::{CompareOptions, Gate, compare};
+pub use compare::{CompareOptions, Gate, compare, parse_service_level};
 pub use error::AnalysisError;
 pub use exit::exit_code;
 pub use launch::effective as effective_settings;

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use tokometer_record::{
     Accelerator, AtEnd, Capacity, Cell, Distribution, Endpoint, Engine, Evidence, Failure, FailureKind, Flag,
-    FlagCode, Hardware, Interval, LoopEvidence, Model, Order, Phase, Prompts, Reason, ReasonRule, Requests, Run,
-    RunState, Settings, Spread, StampSource, Status, Target, Throughput, TokenSource, Tokens, Tool, Window,
-    import, published,
+    FlagCode, Hardware, Interval, LoopEvidence, Model, Order, Phase, Prompts, Reason, ReasonRule, Requests,
+    Run, RunState, Settings, Spread, StampSource, Status, Target, Throughput, TokenSource, Tokens, Tool,
+    Window, import, published,
 };
 
 /// Qwen3.8-Flash-Next on 4 × H200 SXM, as published.
