@@ -4,10 +4,13 @@
 //! half-width of their mean's interval. It is a pure function of what the streams have done; who runs the
 //! window tells it by [`Progress`] and asks [`decide`] at each [`next_check`].
 
+mod watch;
+
 use tokometer_stats::batch_means;
 
 use crate::rates::BATCHES;
 use crate::samples::LEVEL;
+pub use watch::{Watch, replay};
 
 /// Checks come this far apart, the first after as much.
 pub const CHECK_EVERY_SECONDS: f64 = 5.0;

@@ -15,6 +15,7 @@
 //! ```
 
 pub mod adaptive;
+mod cold;
 pub mod compare;
 mod decode;
 mod error;
@@ -24,8 +25,10 @@ mod launch;
 mod ledger;
 mod prefill;
 mod rates;
+mod repeats;
 mod samples;
 mod server;
+mod speculative;
 mod units;
 mod verdict;
 
@@ -35,6 +38,7 @@ pub use compare::{CompareOptions, Gate, compare, parse_service_level};
 pub use error::AnalysisError;
 pub use exit::exit_code;
 pub use launch::effective as effective_settings;
+pub use repeats::combine;
 
 /// What a trace does not say about its cell.
 #[derive(Debug, Clone, Copy)]

@@ -140,6 +140,14 @@ pub(crate) enum AtEndArg {
     Finish,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OrderArg {
+    /// All contexts at the first number of requests, then row by row
+    Standard,
+    /// In random order, so that drift and the number of requests are told apart
+    Shuffled,
+}
+
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Matrix")]
 pub(crate) struct MatrixArgs {
@@ -152,6 +160,15 @@ pub(crate) struct MatrixArgs {
     /// Length of each window (default: 30s)
     #[arg(long, value_name = "TIME", allow_negative_numbers = true, value_parser = parse_duration)]
     pub(crate) duration: Option<f64>,
+    /// End each window by its interval: from 10 s on once it is narrow (1 %), at --duration if it is narrow enough (2 %), else later, up to 120 s
+    #[arg(long)]
+    pub(crate) adaptive: bool,
+    /// Measure everything so many times, round by round: rates are means, and intervals are over the repeats
+    #[arg(long, value_name = "R", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub(crate) repeats: u32,
+    /// Order of the cells; shuffled by --seed, anew in each round
+    #[arg(long, value_enum, default_value = "standard")]
+    pub(crate) order: OrderArg,
     /// Output tokens asked per request
     #[arg(long, value_name = "TOKENS", default_value_t = 4096, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) max_output: u64,
@@ -179,7 +196,7 @@ pub(crate) struct MatrixArgs {
     /// Top-p to send (default: the server's own)
     #[arg(long, value_name = "P", allow_negative_numbers = true, value_parser = parse_top_p)]
     pub(crate) top_p: Option<f64>,
-    /// Seed of the text of prompts; each run opens them with a salt of its own all the same
+    /// Seed of the text of prompts and of a shuffled order; each run opens them with a salt of its own all the same
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
     /// Fields merged into each request, recorded

@@ -13,6 +13,7 @@ use tokometer_wire::clock::Clock;
 use tokometer_wire::{Connector, Expect};
 
 use crate::flight::{CellState, Flight};
+use crate::peek::{self, Asked};
 use crate::recording::Recording;
 use crate::signal::{self, LocalSignal, Signal};
 use crate::stream::{self, Shared, Stream};
@@ -53,6 +54,7 @@ struct Job {
     state: Arc<CellState>,
     signal: watch::Receiver<Signal>,
     reply: oneshot::Sender<Recording>,
+    looks: mpsc::Receiver<Asked>,
 }
 
 struct Worker {
@@ -137,11 +139,18 @@ impl LoadEngine {
             let worker = index % shares.len();
             shares[worker].push(stream);
         }
-        let mut replies = Vec::new();
+        let (mut replies, mut looks) = (Vec::new(), Vec::new());
         for (worker, share) in self.workers.iter().zip(shares).filter(|(_, share)| !share.is_empty()) {
             let (reply, receiver) = oneshot::channel();
-            let job =
-                Job { streams: share, expect, state: Arc::clone(&state), signal: signal.subscribe(), reply };
+            let (look, asked) = mpsc::channel(1);
+            let job = Job {
+                streams: share,
+                expect,
+                state: Arc::clone(&state),
+                signal: signal.subscribe(),
+                reply,
+                looks: asked,
+            };
             if let Some(jobs) = &worker.jobs
                 && let Err(mpsc::error::SendError(job)) = jobs.send(job).await
             {
@@ -151,8 +160,9 @@ impl LoadEngine {
                 }
             }
             replies.push(receiver);
+            looks.push(look);
         }
-        Flight { signal, state, replies }
+        Flight { signal, state, replies, looks }
     }
 }
 
@@ -207,6 +217,7 @@ impl Desk {
             openings: Semaphore::new(self.openings),
             keeps: std::cell::Cell::new(true),
         });
+        let looked_at = tokio::task::spawn_local(peek::answer(job.looks, Rc::clone(&shared)));
         let mut running = JoinSet::new();
         for (place, stream) in job.streams.into_iter().enumerate() {
             running.spawn_local(stream::run(stream, place, Rc::clone(&shared)));
@@ -216,6 +227,7 @@ impl Desk {
             lost |= ended.is_err();
         }
         following.abort();
+        looked_at.abort();
         let mut recording = shared.recording.take();
         recording.lost |= lost;
         // A conductor that is gone wants no rows.

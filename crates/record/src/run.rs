@@ -303,7 +303,7 @@ pub struct Settings {
     pub order: Order,
     /// Output tokens asked per request.
     pub max_output_tokens: u64,
-    /// `fixed_duration`.
+    /// `fixed_duration`, or `adaptive_duration`.
     pub decode_test: String,
     /// How prefill was measured: `cold_alone`, or the other tool's word.
     pub prefill_mode: String,

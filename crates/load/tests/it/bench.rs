@@ -110,6 +110,8 @@ impl Bench {
             concurrency,
             max_output_tokens: max_tokens,
             duration,
+            adaptive: None,
+            repeat: None,
             requests: vec![self.request("Say something.", max_tokens)],
             scouts: Vec::new(),
             calibration: None,
@@ -121,6 +123,7 @@ impl Bench {
     pub(crate) fn prefill(&self, prompts: &[String]) -> PrefillSpec {
         PrefillSpec {
             context_nominal: 1024,
+            repeat: None,
             max_output_tokens: 1,
             requests: prompts.iter().map(|prompt| self.request(prompt, 1)).collect(),
         }
