@@ -4,8 +4,10 @@
 
 mod adaptive;
 mod build;
+mod compare;
 mod exit;
 mod flags;
+mod launch;
 mod ledger;
 mod prefill;
 mod properties;
