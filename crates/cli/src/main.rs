@@ -24,6 +24,7 @@ fn main() -> ExitCode {
         Command::Calibrate(args) => commands::calibrate::calibrate(&args),
         Command::Report(args) => commands::report::report(&args),
         Command::Import(args) => commands::import::import(&args),
+        Command::Compare(args) => commands::compare::compare(&args),
         Command::Schema => commands::schema::schema(),
     };
     match result {

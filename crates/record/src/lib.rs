@@ -17,6 +17,7 @@
 pub mod adaptive;
 pub mod calibration;
 pub mod cell;
+pub mod comparison;
 mod error;
 pub mod import;
 pub mod published;
@@ -35,6 +36,7 @@ pub use cell::{
     Cell, Distribution, Interval, Phase, Ready, Requests, ServerView, Spread, Throughput, Tokens, TraceFile,
     Window, WindowView,
 };
+pub use comparison::Comparison;
 pub use error::RecordError;
 pub use repeats::RepeatSummary;
 pub use run::{

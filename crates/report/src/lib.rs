@@ -21,7 +21,7 @@ mod number;
 mod view;
 mod words;
 
-use tokometer_record::Run;
+use tokometer_record::{Comparison, Run};
 
 pub use format::{Format, Terminal};
 
@@ -45,6 +45,11 @@ pub enum ReportError {
 /// The run as a table for a terminal of `width` columns; no escape codes unless `colour`.
 pub fn terminal(run: &Run, width: usize, colour: bool) -> String {
     format::terminal::render(run, Terminal { width, colour })
+}
+
+/// A comparison as a table for a terminal of `width` columns; no escape codes unless `colour`.
+pub fn compare_terminal(comparison: &Comparison, width: usize, colour: bool) -> String {
+    format::terminal::compare::render(comparison, Terminal { width, colour })
 }
 
 /// The run as one HTML file that needs no network and no script.

@@ -5,9 +5,11 @@
 mod adaptive;
 mod build;
 mod cold;
+mod compare;
 mod exit;
 mod fidelity;
 mod flags;
+mod launch;
 mod ledger;
 mod prefill;
 mod properties;
