@@ -15,6 +15,7 @@
 //! ```
 
 mod decode;
+mod detail;
 mod exit;
 mod latency;
 mod ledger;
@@ -26,6 +27,7 @@ mod verdict;
 
 use tokometer_record::{Cell, CellTrace, Phase, Settings};
 
+pub use detail::detail;
 pub use exit::exit_code;
 
 /// What a trace does not say about its cell.

@@ -15,8 +15,10 @@
 //! ```
 
 pub mod cell;
+pub mod detail;
 mod error;
 pub mod import;
+pub mod page;
 pub mod published;
 pub mod run;
 pub mod schema;
@@ -28,6 +30,7 @@ pub use cell::{
     Cell, Distribution, Interval, Phase, Ready, Requests, ServerView, Spread, Throughput, Tokens, TraceFile,
     Window, WindowView,
 };
+pub use detail::{CellDetail, Curve, RateSeries, RequestColumns};
 pub use error::RecordError;
 pub use run::{
     Accelerator, AtEnd, Capacity, Endpoint, Engine, Evidence, Hardware, Imported, Method, Model, Prompts,

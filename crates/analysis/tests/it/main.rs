@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that can't go on fails")]
 
 mod build;
+mod detail;
 mod exit;
 mod flags;
 mod ledger;
