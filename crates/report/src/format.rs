@@ -1,7 +1,9 @@
 //! The formats of a report, each in a file of its own.
 
+pub(crate) mod csv;
 pub(crate) mod html;
 pub(crate) mod json;
+pub(crate) mod markdown;
 pub(crate) mod terminal;
 
 use std::fmt;
@@ -20,6 +22,10 @@ pub enum Format {
     Html,
     /// The record itself.
     Json,
+    /// Tables for a README or a post.
+    Markdown,
+    /// One row a cell.
+    Csv,
 }
 
 /// The terminal that a table is made for.
@@ -33,7 +39,8 @@ pub struct Terminal {
 
 impl Format {
     /// Every format, in the order in which help texts name them.
-    pub const ALL: [Format; 3] = [Format::Html, Format::Terminal, Format::Json];
+    pub const ALL: [Format; 5] =
+        [Format::Html, Format::Terminal, Format::Json, Format::Markdown, Format::Csv];
 
     /// The name on the command line.
     pub fn name(self) -> &'static str {
@@ -41,6 +48,8 @@ impl Format {
             Format::Terminal => "terminal",
             Format::Html => "html",
             Format::Json => "json",
+            Format::Markdown => "markdown",
+            Format::Csv => "csv",
         }
     }
 
@@ -48,8 +57,10 @@ impl Format {
     pub fn render(self, run: &Run, terminal: Terminal) -> Result<String, ReportError> {
         match self {
             Format::Terminal => Ok(terminal::render(run, terminal)),
-            Format::Html => html::render(run),
+            Format::Html => html::render(run, &[]),
             Format::Json => json::render(run),
+            Format::Markdown => Ok(markdown::render(run)),
+            Format::Csv => Ok(csv::render(run)),
         }
     }
 

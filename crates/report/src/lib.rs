@@ -1,4 +1,5 @@
-//! A run record as something to read: a terminal table, a one-file HTML page, or the record's own JSON.
+//! A run record as something to read: a terminal table, a one-file HTML page, Markdown, comma-separated values, or
+//! the record's own JSON.
 //!
 //! Every format prints the same view of the run (the `view` module), which picks, groups and formats what
 //! the record holds. No statistics are made here: a number that is not in the record is not in a report.
@@ -17,11 +18,13 @@ mod csp;
 mod definitions;
 pub mod format;
 mod heat;
+mod launch;
 mod number;
+mod svg;
 mod view;
 mod words;
 
-use tokometer_record::Run;
+use tokometer_record::{CellDetail, Run};
 
 pub use format::{Format, Terminal};
 
@@ -47,9 +50,25 @@ pub fn terminal(run: &Run, width: usize, colour: bool) -> String {
     format::terminal::render(run, Terminal { width, colour })
 }
 
-/// The run as one HTML file that needs no network and no script.
+/// The run as one HTML file that needs no network, without the details of its cells.
 pub fn html(run: &Run) -> Result<String, ReportError> {
-    format::html::render(run)
+    page(run, &[])
+}
+
+/// The run as one HTML file that needs no network, with the details of cells that are at hand: those that
+/// `tokometer-analysis` makes of the run's traces.
+pub fn page(run: &Run, details: &[CellDetail]) -> Result<String, ReportError> {
+    format::html::render(run, details)
+}
+
+/// The run as Markdown, for a README or a post.
+pub fn markdown(run: &Run) -> String {
+    format::markdown::render(run)
+}
+
+/// The run as comma-separated values: one row a cell, stable columns, units in names.
+pub fn csv(run: &Run) -> String {
+    format::csv::render(run)
 }
 
 /// The record itself, as indented JSON.

@@ -137,7 +137,9 @@ pub(crate) fn escape(text: &str) -> String {
             '>' => safe.push_str("&gt;"),
             '"' => safe.push_str("&quot;"),
             '\'' => safe.push_str("&#39;"),
-            letter if (letter.is_control() && !matches!(letter, '\n' | '\t')) || ('\u{fffe}'..='\u{ffff}').contains(&letter) => {}
+            letter
+                if (letter.is_control() && !matches!(letter, '\n' | '\t'))
+                    || ('\u{fffe}'..='\u{ffff}').contains(&letter) => {}
             letter => safe.push(letter),
         }
     }

@@ -56,9 +56,20 @@ pub(crate) fn cell_label(cell: &Cell) -> String {
 /// `rejected 429`, `timeout`.
 pub(crate) fn failure(failure: &Failure) -> String {
     let kind = match failure.kind {
+        FailureKind::HttpStatus if failure.http_status.is_some() => "HTTP",
+        kind => failure_kind(kind),
+    };
+    match failure.http_status.filter(|_| status_is_failure(failure.kind)) {
+        Some(status) => format!("{kind} {status}"),
+        None => kind.to_owned(),
+    }
+}
+
+/// What kind of failure it was, without its figures.
+pub(crate) fn failure_kind(kind: FailureKind) -> &'static str {
+    match kind {
         FailureKind::Connect => "no connection",
         FailureKind::Tls => "TLS set-up failed",
-        FailureKind::HttpStatus if failure.http_status.is_some() => "HTTP",
         FailureKind::HttpStatus => "HTTP error",
         FailureKind::Rejected => "rejected",
         FailureKind::ErrorEvent => "error event",
@@ -68,10 +79,6 @@ pub(crate) fn failure(failure: &Failure) -> String {
         FailureKind::Timeout => "timeout",
         FailureKind::Malformed => "unreadable event",
         FailureKind::NotAStream => "no event stream",
-    };
-    match failure.http_status.filter(|_| status_is_failure(failure.kind)) {
-        Some(status) => format!("{kind} {status}"),
-        None => kind.to_owned(),
     }
 }
 

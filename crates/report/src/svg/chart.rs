@@ -36,6 +36,8 @@ pub(crate) struct Series {
     pub(crate) steps: bool,
     /// True if points have marks.
     pub(crate) marks: bool,
+    /// True if the labels of its points are written.
+    pub(crate) labels: bool,
 }
 
 /// A point.
@@ -87,6 +89,8 @@ const LEFT: f64 = 52.0;
 const LINE: f64 = 14.0;
 /// About the width of a letter.
 const LETTER: f64 = 6.6;
+/// The same of bold ones.
+const BOLD: f64 = 8.0;
 
 impl Chart {
     /// The chart as an `<svg>` element of this size, to stand in a page. `variant` keeps ids apart where a page has the
@@ -106,7 +110,7 @@ impl Chart {
     /// What stands in the `<svg>` element.
     pub(crate) fn body(&self, width: f64, height: f64) -> String {
         let names = self.names();
-        let right = names.iter().map(|name| name.chars().count() as f64 * LETTER + 16.0).fold(14.0, f64::max);
+        let right = names.iter().map(|name| name.chars().count() as f64 * BOLD + 24.0).fold(14.0, f64::max);
         let plot = Plot { left: LEFT, right: width - right, top: TOP, bottom: height - BOTTOM };
         let mut drawing = Drawing::new();
         self.bands(&mut drawing, &plot);
@@ -120,7 +124,11 @@ impl Chart {
 
     /// Names at the lines' ends; one line alone needs none.
     fn names(&self) -> Vec<&str> {
-        if self.series.len() < 2 { Vec::new() } else { self.series.iter().map(|series| &*series.name).collect() }
+        if self.series.len() < 2 {
+            Vec::new()
+        } else {
+            self.series.iter().map(|series| &*series.name).collect()
+        }
     }
 
     fn bands(&self, drawing: &mut Drawing, plot: &Plot) {
@@ -179,18 +187,38 @@ impl Chart {
         } else if series.points.len() > 1 {
             drawing.polyline(&line, series.points.iter().map(at));
         }
+        // Where the last label ends, so that none is written over another.
+        let mut written: Option<(f64, f64)> = None;
         for point in series.points.iter().filter(|_| series.marks) {
             let (x, y) = at(point);
             if let Some([low, high]) = point.interval {
-                let (low, high) = (plot.y(&self.y, low).min(plot.bottom), plot.y(&self.y, high).max(plot.top));
+                let (low, high) =
+                    (plot.y(&self.y, low).min(plot.bottom), plot.y(&self.y, high).max(plot.top));
                 // A whisker that its mark hides says nothing.
                 if low - high > 9.0 {
-                    drawing.polyline(&format!("whisker s{style}"), [(x - 3.0, low), (x + 3.0, low), (x, low), (x, high), (x - 3.0, high), (x + 3.0, high)]);
+                    drawing.polyline(
+                        &format!("whisker s{style}"),
+                        [
+                            (x - 3.0, low),
+                            (x + 3.0, low),
+                            (x, low),
+                            (x, high),
+                            (x - 3.0, high),
+                            (x + 3.0, high),
+                        ],
+                    );
                 }
             }
             drawing.mark(&format!("mark s{style}"), Shape(style), (x, y), &point.title);
-            if !point.label.is_empty() {
-                drawing.text("note mid", (x, y - 9.0), &point.label);
+            if series.labels && !point.label.is_empty() {
+                let half = point.label.chars().count() as f64 * LETTER / 2.0;
+                let free = written.is_none_or(|(end, height): (f64, f64)| {
+                    (x - end).abs() > 2.0 * half || (y - height).abs() > LINE
+                });
+                if free {
+                    drawing.text("note mid", (x, y - 9.0), &point.label);
+                    written = Some((x, y));
+                }
             }
         }
     }

@@ -68,7 +68,13 @@ fn linear_ticks(low: f64, high: f64) -> Vec<f64> {
 fn log_ticks(low: f64, high: f64) -> Vec<f64> {
     let decades = low.log10().floor() as i32..=high.log10().ceil() as i32;
     let inside = |value: &f64| *value >= low * (1.0 - 1e-9) && *value <= high * (1.0 + 1e-9);
-    for times in [&[1.0, 2.0, 3.0, 5.0, 7.0][..], &[1.0, 2.0, 5.0], &[1.0, 3.0], &[1.0]] {
+    for times in [
+        &[1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0][..],
+        &[1.0, 2.0, 3.0, 5.0],
+        &[1.0, 2.0, 5.0],
+        &[1.0, 3.0],
+        &[1.0],
+    ] {
         let ticks: Vec<f64> = decades
             .clone()
             .flat_map(|decade| times.iter().map(move |times| times * 10_f64.powi(decade)))
@@ -91,7 +97,7 @@ mod tests {
     fn ticks_are_round_and_few() {
         assert_eq!(Scale::Linear.ticks(0.0, 36_000.0), [0.0, 10_000.0, 20_000.0, 30_000.0]);
         assert_eq!(Scale::Linear.ticks(0.0, 12.0), [0.0, 2.0, 4.0, 6.0, 8.0, 10.0, 12.0]);
-        assert_eq!(Scale::Log10.ticks(40.0, 2500.0), [50.0, 100.0, 200.0, 500.0, 1000.0, 2000.0]);
+        assert_eq!(Scale::Log10.ticks(40.0, 2500.0), [50.0, 100.0, 200.0, 300.0, 500.0, 1000.0, 2000.0]);
         assert_eq!(Scale::Log10.ticks(1e-3, 1e9).len(), 7);
         assert_eq!(Scale::Linear.ticks(3.0, 3.0), [3.0]);
     }

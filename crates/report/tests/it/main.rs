@@ -7,6 +7,7 @@ mod failures;
 mod formats;
 mod hostile;
 mod html;
+mod page;
 mod published;
 mod resent;
 mod setup;
