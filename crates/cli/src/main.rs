@@ -2,6 +2,7 @@
 
 mod args;
 mod commands;
+mod details;
 mod failure;
 mod out;
 mod progress;

@@ -26,7 +26,7 @@ mod words;
 
 use tokometer_record::{CellDetail, Run};
 
-pub use format::{Format, Terminal};
+pub use format::{Format, Picture, Terminal};
 
 /// Why a report could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -36,6 +36,24 @@ pub enum ReportError {
     UnknownFormat {
         /// The name that was asked for.
         name: String,
+    },
+    /// No picture has this name.
+    #[error("no picture is called {name:?}; use one of {}", Picture::names())]
+    UnknownPicture {
+        /// The name that was asked for.
+        name: String,
+    },
+    /// The run has no figures for a picture.
+    #[error("the run has too few figures for the picture {picture}; the card has whatever there is")]
+    NothingToDraw {
+        /// The picture's name.
+        picture: &'static str,
+    },
+    /// An SVG of ours could not be made a PNG.
+    #[error("the picture could not be drawn: {why}; write it as SVG instead, and please report this")]
+    Raster {
+        /// What went wrong.
+        why: String,
     },
     /// The page's template failed.
     #[error("the page could not be written: {0}; this is a fault of tokometer, please report it")]
@@ -69,6 +87,16 @@ pub fn markdown(run: &Run) -> String {
 /// The run as comma-separated values: one row a cell, stable columns, units in names.
 pub fn csv(run: &Run) -> String {
     format::csv::render(run)
+}
+
+/// A picture of the run as an SVG file.
+pub fn svg(run: &Run, picture: Picture) -> Result<String, ReportError> {
+    format::picture::svg(run, picture)
+}
+
+/// A picture of the run as a PNG file, drawn with fonts of our own.
+pub fn png(run: &Run, picture: Picture) -> Result<Vec<u8>, ReportError> {
+    format::picture::png(&svg(run, picture)?)
 }
 
 /// The record itself, as indented JSON.
