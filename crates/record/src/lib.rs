@@ -16,6 +16,7 @@
 
 pub mod cell;
 pub mod detail;
+pub mod comparison;
 mod error;
 pub mod import;
 pub mod page;
@@ -31,6 +32,7 @@ pub use cell::{
     Window, WindowView,
 };
 pub use detail::{CellDetail, Curve, RateSeries, RequestColumns};
+pub use comparison::Comparison;
 pub use error::RecordError;
 pub use run::{
     Accelerator, AtEnd, Capacity, Endpoint, Engine, Evidence, Hardware, Imported, Method, Model, Prompts,
