@@ -15,8 +15,8 @@
 //! ```
 
 pub mod cell;
-pub mod detail;
 pub mod comparison;
+pub mod detail;
 mod error;
 pub mod import;
 pub mod page;
@@ -31,8 +31,8 @@ pub use cell::{
     Cell, Distribution, Interval, Phase, Ready, Requests, ServerView, Spread, Throughput, Tokens, TraceFile,
     Window, WindowView,
 };
-pub use detail::{CellDetail, Curve, RateSeries, RequestColumns};
 pub use comparison::Comparison;
+pub use detail::{CellDetail, Curve, RateSeries, RequestColumns};
 pub use error::RecordError;
 pub use run::{
     Accelerator, AtEnd, Capacity, Endpoint, Engine, Evidence, Hardware, Imported, Method, Model, Prompts,

@@ -24,7 +24,7 @@ mod svg;
 mod view;
 mod words;
 
-use tokometer_record::{CellDetail, Run};
+use tokometer_record::{CellDetail, Comparison, Run};
 
 pub use format::{Format, Picture, Terminal};
 
@@ -77,6 +77,12 @@ pub fn html(run: &Run) -> Result<String, ReportError> {
 /// `tokometer-analysis` makes of the run's traces.
 pub fn page(run: &Run, details: &[CellDetail]) -> Result<String, ReportError> {
     format::html::render(run, details)
+}
+
+/// A comparison as one HTML file; `runs` are those that it was made of, in its order, for the charts that lay them
+/// over each other.
+pub fn comparison(comparison: &Comparison, runs: &[Run]) -> Result<String, ReportError> {
+    format::html::compare(comparison, runs)
 }
 
 /// The run as Markdown, for a README or a post.

@@ -3,6 +3,7 @@
 pub(crate) mod answers;
 pub(crate) mod cells;
 pub(crate) mod charts;
+pub(crate) mod compare;
 pub(crate) mod evidence;
 pub(crate) mod faces;
 pub(crate) mod matrix;

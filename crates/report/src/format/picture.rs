@@ -33,8 +33,7 @@ pub enum Picture {
 
 impl Picture {
     /// Every picture, in the order in which help texts name them.
-    pub const ALL: [Picture; 4] =
-        [Picture::Card, Picture::Matrix, Picture::Prefill, Picture::Interactivity];
+    pub const ALL: [Picture; 4] = [Picture::Card, Picture::Matrix, Picture::Prefill, Picture::Interactivity];
 
     /// The name on the command line.
     pub fn name(self) -> &'static str {
@@ -80,12 +79,8 @@ pub(crate) fn svg(run: &Run, picture: Picture) -> Result<String, ReportError> {
             let (body, height) = card::matrix_alone(&view, run);
             Ok(sheet(&format!("{}: decode matrix", view.title), (1200.0, height), 1.0, "", &body))
         }
-        Picture::Prefill => {
-            Ok(chart(&view, run, view.prefill_chart.as_ref().ok_or_else(nothing)?))
-        }
-        Picture::Interactivity => {
-            Ok(chart(&view, run, view.interactivity.as_ref().ok_or_else(nothing)?))
-        }
+        Picture::Prefill => Ok(chart(&view, run, view.prefill_chart.as_ref().ok_or_else(nothing)?)),
+        Picture::Interactivity => Ok(chart(&view, run, view.interactivity.as_ref().ok_or_else(nothing)?)),
     }
 }
 

@@ -149,7 +149,8 @@ pub(crate) fn rows(chart: &Chart) -> Vec<[String; 4]> {
         .collect()
 }
 
-fn points(run: &Run, context: u64, accelerators: f64, unit: &str) -> Vec<Point> {
+/// The points of one context, by concurrency.
+pub(crate) fn points(run: &Run, context: u64, accelerators: f64, unit: &str) -> Vec<Point> {
     let mut cells: Vec<&Cell> = run
         .cells
         .iter()

@@ -8,11 +8,13 @@ use serde_json::{Value, json};
 use crate::webdriver::Browser;
 
 /// Which of some elements are seen, by id or class.
-const SEEN: &str = "const seen = (selector) => [...document.querySelectorAll(selector)].filter((e) => e.checkVisibility());";
+const SEEN: &str =
+    "const seen = (selector) => [...document.querySelectorAll(selector)].filter((e) => e.checkVisibility());";
 
 /// Each view shows its own figures, words and legend, and no others.
 pub(crate) fn views_switch(browser: &Browser) {
-    let lenses = browser.run("return [...document.querySelectorAll('input[name=view]')].map((i) => i.id.slice(5))");
+    let lenses =
+        browser.run("return [...document.querySelectorAll('input[name=view]')].map((i) => i.id.slice(5))");
     assert!(lenses.as_array().unwrap().len() >= 4, "{lenses}");
     for lens in lenses.as_array().unwrap() {
         let lens = lens.as_str().unwrap();
@@ -22,7 +24,8 @@ pub(crate) fn views_switch(browser: &Browser) {
                      new Set(seen('.legend').map((f) => f.classList[2]))].map((s) => [...s].join())"
         ));
         assert_eq!(shown, json!([lens, lens, lens]));
-        let spoken = browser.run("return document.querySelector('.matrix .face').closest('td').getAttribute('aria-label')");
+        let spoken = browser
+            .run("return document.querySelector('.matrix .face').closest('td').getAttribute('aria-label')");
         assert!(spoken.as_str().unwrap().contains("context, 1 request: "), "{spoken}");
     }
     browser.run("document.querySelector('label[for=view-total]').click()");
@@ -64,7 +67,9 @@ pub(crate) fn keys_walk_the_matrix(browser: &Browser) {
     let cell = |row: usize, column: usize| ids[row][column].clone();
     let (rows, columns) = (ids.as_array().unwrap().len(), ids[0].as_array().unwrap().len());
     browser.run("window.scrollTo(0, 0); document.querySelector('.matrix [tabindex=\"0\"]').focus()");
-    let stops = browser.run("return document.querySelectorAll('.matrix [tabindex=\"0\"], .matrix a:not([tabindex])').length");
+    let stops = browser.run(
+        "return document.querySelectorAll('.matrix [tabindex=\"0\"], .matrix a:not([tabindex])').length",
+    );
     assert_eq!(stops, 1, "one stop in the matrix");
     browser.chord("Home", true);
     assert_eq!(at(), cell(0, 0));
@@ -107,7 +112,10 @@ pub(crate) fn the_theme_is_kept(browser: &Browser, file: &Path) {
     assert_ne!(dark, light);
     browser.open(file);
     assert_eq!(ground(), dark, "kept");
-    assert_eq!(browser.run("return document.getElementById('theme').getAttribute('aria-label')"), "Theme: dark");
+    assert_eq!(
+        browser.run("return document.getElementById('theme').getAttribute('aria-label')"),
+        "Theme: dark"
+    );
     press();
     assert_eq!(ground(), light, "as the system again");
 }
@@ -119,9 +127,18 @@ pub(crate) fn measurements_sort(browser: &Browser) {
         let found = browser.run(&format!(
             "return [...document.querySelectorAll('.all tbody tr')].map((r) => r.cells[{column}].dataset.value ?? null)"
         ));
-        found.as_array().unwrap().iter().map(|value| value.as_str().map(|text| text.parse::<f64>().unwrap())).collect::<Vec<_>>()
+        found
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|value| value.as_str().map(|text| text.parse::<f64>().unwrap()))
+            .collect::<Vec<_>>()
     };
-    let press = || browser.run(&format!("document.querySelectorAll('.all thead th')[{column}].querySelector('button').click()"));
+    let press = || {
+        browser.run(&format!(
+            "document.querySelectorAll('.all thead th')[{column}].querySelector('button').click()"
+        ))
+    };
     let recorded = values();
     let numbers = |values: &[Option<f64>]| values.iter().map_while(|value| *value).collect::<Vec<f64>>();
     let count = recorded.iter().flatten().count();
@@ -137,7 +154,10 @@ pub(crate) fn measurements_sort(browser: &Browser) {
 
 /// What is copied is the table of values, the record, the launch command.
 pub(crate) fn copies_are_made(browser: &Browser) {
-    browser.devtools("Browser.grantPermissions", &json!({ "permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"] }));
+    browser.devtools(
+        "Browser.grantPermissions",
+        &json!({ "permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"] }),
+    );
     for name in ["csv", "run", "launch"] {
         let copied = browser.run(&format!(
             "const button = document.querySelector('[data-copy={name}]');
@@ -166,7 +186,9 @@ pub(crate) fn copies_are_made(browser: &Browser) {
 
 /// The script's count of users served is that of the record's page, and follows the limits.
 pub(crate) fn limits_can_be_changed(browser: &Browser) {
-    let said = || browser.run("return [...document.querySelectorAll('#users dl div')].map((d) => d.innerText.replace(/\\s+/g, ' '))");
+    let said = || {
+        browser.run("return [...document.querySelectorAll('#users dl div')].map((d) => d.innerText.replace(/\\s+/g, ' '))")
+    };
     let set = |name: &str, value: &str| {
         browser.run(&format!(
             "const input = document.getElementById('{name}'); input.value = '{value}'; input.dispatchEvent(new Event('input'))"

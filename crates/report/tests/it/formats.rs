@@ -12,7 +12,10 @@ fn names_and_formats_go_both_ways() {
         assert_eq!(format.to_string(), format.name());
     }
     let error = "svgg".parse::<Format>().unwrap_err().to_string();
-    assert_eq!(error, "no report format is called \"svgg\"; use one of html, terminal, json, markdown, csv, svg, png");
+    assert_eq!(
+        error,
+        "no report format is called \"svgg\"; use one of html, terminal, json, markdown, csv, svg, png"
+    );
 }
 
 #[test]

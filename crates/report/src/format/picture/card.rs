@@ -44,7 +44,8 @@ pub(super) fn origin(view: &View, run: &Run) -> String {
     let date = run.created_at.as_deref().and_then(|stamp| stamp.get(..10)).map(clean);
     let tool = clean(format!("{} {}", run.tool.name, run.tool.version).trim());
     let simulated = view.simulated.then(|| "SIMULATED".to_owned());
-    let parts: Vec<String> = [simulated, Some(format!("measured by {tool}")), date].into_iter().flatten().collect();
+    let parts: Vec<String> =
+        [simulated, Some(format!("measured by {tool}")), date].into_iter().flatten().collect();
     parts.join(" · ")
 }
 
@@ -77,7 +78,11 @@ fn head(drawing: &mut Drawing, view: &View) -> f64 {
     let mut top = 0.0;
     if view.simulated {
         drawing.rect("warn", (0.0, 0.0), (WIDTH, 34.0), 0.0);
-        drawing.text("warn-text mid", (WIDTH / 2.0, 24.0), "SIMULATED: figures of a simulated engine, not of hardware");
+        drawing.text(
+            "warn-text mid",
+            (WIDTH / 2.0, 24.0),
+            "SIMULATED: figures of a simulated engine, not of hardware",
+        );
         top = 24.0;
     }
     let is_long = view.title.chars().count() > 46;

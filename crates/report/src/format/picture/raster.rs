@@ -25,8 +25,8 @@ pub(crate) fn png(svg: &str) -> Result<Vec<u8>, ReportError> {
     let options = Options { fontdb: Arc::new(fonts), font_family: "Inter".to_owned(), ..Options::default() };
     let tree = Tree::from_str(svg, &options).map_err(|error| fault(error.to_string()))?;
     let size = tree.size().to_int_size();
-    let mut pixels =
-        Pixmap::new(size.width(), size.height()).ok_or_else(|| fault("the picture has no size".to_owned()))?;
+    let mut pixels = Pixmap::new(size.width(), size.height())
+        .ok_or_else(|| fault("the picture has no size".to_owned()))?;
     resvg::render(&tree, Transform::identity(), &mut pixels.as_mut());
     pixels.encode_png().map_err(|error| fault(error.to_string()))
 }
