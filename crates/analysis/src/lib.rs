@@ -14,6 +14,8 @@
 //! # }
 //! ```
 
+pub mod adaptive;
+mod cold;
 mod decode;
 mod detail;
 mod exit;
@@ -21,14 +23,17 @@ mod latency;
 mod ledger;
 mod prefill;
 mod rates;
+mod repeats;
 mod samples;
 mod server;
+mod speculative;
 mod verdict;
 
 use tokometer_record::{Cell, CellTrace, Phase, Settings};
 
 pub use detail::detail;
 pub use exit::exit_code;
+pub use repeats::combine;
 
 /// What a trace does not say about its cell.
 #[derive(Debug, Clone, Copy)]

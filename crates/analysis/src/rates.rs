@@ -7,7 +7,7 @@ use crate::ledger::Ledger;
 use crate::samples::LEVEL;
 
 /// Equal batches of the window that make the interval (method section 6).
-const BATCHES: u64 = 6;
+pub(crate) const BATCHES: u64 = 6;
 /// Bins of the steady-state test.
 const BIN_NS: u64 = 250_000_000;
 /// The shortest window that the steady-state test judges.

@@ -14,6 +14,7 @@
 //! assert_eq!(run.cells.iter().filter(|cell| cell.phase == Phase::Decode).count(), 48);
 //! ```
 
+pub mod adaptive;
 pub mod cell;
 pub mod comparison;
 pub mod detail;
@@ -21,12 +22,16 @@ mod error;
 pub mod import;
 pub mod page;
 pub mod published;
+pub mod repeats;
 pub mod run;
 pub mod schema;
+pub mod speculative;
 pub mod store;
 pub mod trace;
+pub mod truth;
 pub mod verdict;
 
+pub use adaptive::{AdaptiveCheck, AdaptiveEnd, AdaptiveWindow};
 pub use cell::{
     Cell, Distribution, Interval, Phase, Ready, Requests, ServerView, Spread, Throughput, Tokens, TraceFile,
     Window, WindowView,
@@ -34,10 +39,12 @@ pub use cell::{
 pub use comparison::Comparison;
 pub use detail::{CellDetail, Curve, RateSeries, RequestColumns};
 pub use error::RecordError;
+pub use repeats::RepeatSummary;
 pub use run::{
-    Accelerator, AtEnd, Capacity, Endpoint, Engine, Evidence, Hardware, Imported, Method, Model, Prompts,
-    Run, RunState, Settings, Target, Tool,
+    Accelerator, AtEnd, Capacity, Endpoint, Engine, Evidence, Hardware, Imported, Method, Model, Order,
+    Prompts, Run, RunState, Settings, Target, Tool,
 };
+pub use speculative::{Speculative, SpeculativeSource};
 pub use store::RunFolder;
 pub use trace::{
     CellTrace, CounterSnapshot, EventRow, Failure, FailureKind, LoopEvidence, Outcome, RequestKind,

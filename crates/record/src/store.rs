@@ -134,10 +134,10 @@ impl RunFolder {
 
     /// Writes a cell's trace, whole or not at all, and returns what the run document says about it.
     pub fn save_trace(&self, cell: &CellTrace) -> Result<TraceFile, RecordError> {
-        let name = cell.meta.cell_name();
+        let name = cell.meta.file_name();
         let bytes = trace::parquet::write(cell)?;
-        let file = format!("{TRACE_FOLDER}/{name}.parquet");
-        let path = self.path.join(TRACE_FOLDER).join(format!("{name}.parquet"));
+        let file = format!("{TRACE_FOLDER}/{name}");
+        let path = self.path.join(TRACE_FOLDER).join(&name);
         fs::create_dir_all(self.path.join(TRACE_FOLDER))
             .map_err(|source| RecordError::Write { path: self.path.join(TRACE_FOLDER), source })?;
         write_whole(&path, &bytes)?;
@@ -220,7 +220,7 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 }
 
 /// Writes `bytes` to a temporary file beside `path`, flushes it to disk, and renames it into place.
-fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), RecordError> {
+pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), RecordError> {
     let mut temporary = path.as_os_str().to_owned();
     temporary.push(".tmp");
     let temporary = PathBuf::from(temporary);

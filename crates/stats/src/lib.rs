@@ -18,9 +18,13 @@
 mod batch;
 mod distribution;
 mod order;
+mod ratio;
 mod steady;
 
 pub use batch::{MeanInterval, batch_means, lag1};
 pub use distribution::t_quantile;
 pub use order::{MedianInterval, mean, median, median_interval, percentile, sorted};
+pub use ratio::{
+    Estimate, RatioInterval, benjamini_hochberg, geometric_mean, ratio, ratio_of_means, ratio_of_pairs,
+};
 pub use steady::{Mser, Slope, mser5, slope};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use tokometer_record::{
     Accelerator, AtEnd, Capacity, Cell, CellDetail, Curve, Distribution, Endpoint, Engine, Evidence, Failure,
-    FailureKind, Flag, FlagCode, Hardware, Interval, LoopEvidence, Model, Outcome, Phase, Prompts,
+    FailureKind, Flag, FlagCode, Hardware, Interval, LoopEvidence, Model, Order, Outcome, Phase, Prompts,
     RateSeries, Reason, ReasonRule, RequestColumns, Requests, Run, RunState, Settings, Spread, StampSource,
     Status, Target, Throughput, TokenSource, Tokens, Tool, Window, import, published,
 };
@@ -303,6 +303,9 @@ pub(crate) fn settings(contexts: &[u64], concurrency: &[u32]) -> Settings {
         prefill_contexts: contexts.to_vec(),
         prefill_repeats: 3,
         duration_seconds: 30.0,
+        adaptive: false,
+        repeats: 1,
+        order: Order::Standard,
         max_output_tokens: 4096,
         decode_test: "fixed_duration".to_owned(),
         prefill_mode: "cold_alone".to_owned(),

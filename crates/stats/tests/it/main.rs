@@ -4,4 +4,6 @@
 
 mod coverage;
 mod properties;
+mod ratios;
+mod simulate;
 mod tables;
