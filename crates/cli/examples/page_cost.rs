@@ -10,8 +10,8 @@ use std::path::Path;
 
 use tokometer_analysis::{Context, detail, summarise};
 use tokometer_record::{
-    CellTrace, EventRow, Outcome, Phase, Ready, RequestKind, RequestRow, Run, RunFolder, StampSource, TokenSource,
-    TraceMeta, import, published,
+    CellTrace, EventRow, Outcome, Phase, Ready, RequestKind, RequestRow, Run, RunFolder, StampSource,
+    TokenSource, TraceMeta, import, published,
 };
 
 const SECOND: u64 = 1_000_000_000;

@@ -19,7 +19,8 @@ use tokometer_report::{Format, Picture};
     after_help = "Examples:\n  tokometer demo                          the whole tool on a simulated engine\n  \
                   tokometer run                           find the server on this machine and measure it\n  \
                   tokometer run gpu1:8000 --contexts 8k,32k --concurrency 1,8,32\n  \
-                  tokometer report runs/<id> --format html > page.html"
+                  tokometer report runs/<id> --format html > page.html\n  \
+                  tokometer compare runs/<base> runs/<new>  what differs, and by how much"
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -40,6 +41,8 @@ pub(crate) enum Command {
     Report(ReportArgs),
     /// Turn a published matrix into a record
     Import(ImportArgs),
+    /// Lay runs side by side: what differs in their settings, then a ratio for each cell
+    Compare(CompareArgs),
     /// Print the JSON Schema of the record
     Schema,
 }
@@ -305,7 +308,8 @@ pub(crate) struct Rate(pub(crate) Option<f64>);
 fn parse_rate(text: &str) -> Result<Rate, String> {
     match text.trim() {
         "max" => Ok(Rate(None)),
-        number => parse_within(number, f64::MIN_POSITIVE, 1e6, "a number up to 1000000, or max").map(|rate| Rate(Some(rate))),
+        number => parse_within(number, f64::MIN_POSITIVE, 1e6, "a number up to 1000000, or max")
+            .map(|rate| Rate(Some(rate))),
     }
 }
 
@@ -392,6 +396,36 @@ pub(crate) struct ImportArgs {
     /// Print only the path of the page
     #[arg(long)]
     pub(crate) quiet: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "A gate is QUANTITY<LIMIT or QUANTITY>LIMIT, with one of total_rate, decoding_rate, prefill_rate, ttft, \
+                  time_between_tokens, per_request_rate. LIMIT is a change against the base (-3%, +50ms) or, without a \
+                  sign, the run's own figure (1s, 200). A cell fails a gate where it is beyond the limit and the \
+                  difference is detectable; without intervals the estimate decides.\n\nExamples:\n  \
+                  tokometer compare runs/<base> runs/<new>\n  \
+                  tokometer compare runs/<base> runs/<new> --fail-if 'total_rate<-3%' --fail-if 'ttft>+5%'\n  \
+                  tokometer compare runs/<a> runs/<b> runs/<c> --slo 'ttft<=500ms,rate>=30' --json"
+)]
+pub(crate) struct CompareArgs {
+    /// Base: folder of a run, its run.json, or its report.html
+    pub(crate) base: PathBuf,
+    /// Runs to compare with it, up to five
+    #[arg(required = true, num_args = 1..)]
+    pub(crate) new: Vec<PathBuf>,
+    /// Exit with 4 if a cell is beyond this limit (see below); may be given several times
+    #[arg(long, value_name = "GATE", allow_hyphen_values = true)]
+    pub(crate) fail_if: Vec<String>,
+    /// Limits that a served user's request keeps
+    #[arg(long, value_name = "LIMITS", default_value = "ttft<=1s,rate>=50")]
+    pub(crate) slo: String,
+    /// Print one JSON document on standard output
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Write the comparison as one page to this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
 }
 
 /// A list given as one argument: clap would otherwise take `Vec` as a repeated option.

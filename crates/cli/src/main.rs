@@ -23,6 +23,7 @@ fn main() -> ExitCode {
         Command::Sim(args) => commands::sim::sim(&args),
         Command::Report(args) => commands::report::report(&args),
         Command::Import(args) => commands::import::import(&args),
+        Command::Compare(args) => commands::compare::compare(&args),
         Command::Schema => commands::schema::schema(),
     };
     match result {

@@ -97,9 +97,11 @@ pub enum NoticeCode {
     NotTheSameModel,
     /// The load differs (method, endpoint, output length, sampling, prompts).
     NotTheSameMeasurement,
-    /// Settings of the engine differ that change its speed, so ratios do not show the hardware alone.
+    /// The hardware differs, and so do settings that change speed: ratios do not show the hardware alone.
     NotAHardwareComparison,
-    /// Hardware, engine and load are alike; only the named settings differ.
+    /// The hardware differs, and nothing else that is known to change speed.
+    HardwareComparison,
+    /// The hardware is the same; the named settings differ.
     SettingsComparison,
     /// Nothing that is known differs: the ratios show what repeats of one run differ by.
     SameSetup,
@@ -126,7 +128,19 @@ pub struct Notice {
     pub paths: Vec<String>,
 }
 
-/// What became of one gate.
+/// What a gate compares with its limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum GateKind {
+    /// The change against the base as a share: −0.03 is −3 %.
+    RelativeChange,
+    /// The change against the base in the unit of the metric.
+    Change,
+    /// The run's own figure in the unit of the metric.
+    Value,
+}
+
+/// What became of one gate on one run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GateOutcome {
     /// The gate as written: `total_rate<-3%`.
@@ -135,14 +149,18 @@ pub struct GateOutcome {
     pub run: u32,
     /// The quantity.
     pub metric: Metric,
-    /// True if any cell failed it, or if it could not be judged on a single cell.
+    /// What is compared with the limit.
+    pub kind: GateKind,
+    /// The limit, in the unit of `kind`.
+    pub limit: f64,
+    /// True if any cell failed it, or if there was no cell to judge it on.
     pub failed: bool,
     /// Cells that it was judged on.
     pub cells: u32,
     /// The cells that failed it.
     pub failures: Vec<GateFailure>,
-    /// What the reader should know: no cell to judge, cells judged without intervals.
-    pub note: Option<String>,
+    /// What the reader should know: no cell to judge, cells judged without intervals, cells without a partner.
+    pub notes: Vec<String>,
 }
 
 /// A cell that failed a gate.
@@ -150,11 +168,11 @@ pub struct GateOutcome {
 pub struct GateFailure {
     /// The cell's name: `decode-8192-32`.
     pub cell: String,
-    /// What was compared with the limit: the change against the base as a share (−0.03 = −3 %) of a relative
-    /// gate, the change in the metric's unit of an absolute one.
-    pub change: f64,
-    /// The limit in the unit of `change`.
-    pub limit: f64,
+    /// The quantity that was looked at: that of the gate, or the decoding rate in place of the total rate where
+    /// the windows differ in length.
+    pub metric: Metric,
+    /// What was found, in the unit of the gate's kind.
+    pub found: f64,
     /// False where there are no intervals: the gate was judged by the estimate alone.
     pub tested: bool,
 }

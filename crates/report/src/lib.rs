@@ -68,6 +68,11 @@ pub fn terminal(run: &Run, width: usize, colour: bool) -> String {
     format::terminal::render(run, Terminal { width, colour })
 }
 
+/// A comparison as a table for a terminal of `width` columns; no escape codes unless `colour`.
+pub fn compare_terminal(comparison: &Comparison, width: usize, colour: bool) -> String {
+    format::terminal::compare::render(comparison, Terminal { width, colour })
+}
+
 /// The run as one HTML file that needs no network, without the details of its cells.
 pub fn html(run: &Run) -> Result<String, ReportError> {
     page(run, &[])
@@ -81,7 +86,7 @@ pub fn page(run: &Run, details: &[CellDetail]) -> Result<String, ReportError> {
 
 /// A comparison as one HTML file; `runs` are those that it was made of, in its order, for the charts that lay them
 /// over each other.
-pub fn comparison(comparison: &Comparison, runs: &[Run]) -> Result<String, ReportError> {
+pub fn compare_page(comparison: &Comparison, runs: &[Run]) -> Result<String, ReportError> {
     format::html::compare(comparison, runs)
 }
 

@@ -1,6 +1,6 @@
 //! Words and symbols of a report, and foreign text made safe to show.
 
-use tokometer_record::{AtEnd, Endpoint, Failure, FailureKind, Phase, Prompts, Status, TokenSource};
+use tokometer_record::{AtEnd, Endpoint, Failure, FailureKind, Order, Phase, Prompts, Status, TokenSource};
 use tokometer_record::{Cell, StampSource, context_label};
 
 /// The symbol that stands beside a status's word.
@@ -127,6 +127,14 @@ pub(crate) fn prompts(prompts: Prompts) -> &'static str {
     }
 }
 
+/// Order of cells in words.
+pub(crate) fn order(order: Order) -> &'static str {
+    match order {
+        Order::Standard => "standard",
+        Order::Shuffled => "shuffled by the seed",
+    }
+}
+
 /// Route in words.
 pub(crate) fn endpoint(endpoint: Endpoint) -> &'static str {
     match endpoint {
@@ -147,6 +155,7 @@ pub(crate) fn at_end(at_end: AtEnd) -> &'static str {
 pub(crate) fn code(code: &str) -> String {
     match code {
         "fixed_duration" => "fixed duration".to_owned(),
+        "adaptive_duration" => "adaptive: until the interval is narrow".to_owned(),
         "cold_alone" => "cold requests alone on the server".to_owned(),
         "during_decode_warmup" => "measured during decode warm-up".to_owned(),
         "discrete_gpu" => "discrete GPU".to_owned(),

@@ -3,7 +3,7 @@
 use tokometer_record::RunFolder;
 use tokometer_report::{Format, Picture};
 
-use crate::args::ReportArgs;
+use crate::args::{FormatArg, ReportArgs};
 use crate::failure::Hinted;
 use crate::{details, out};
 
@@ -11,6 +11,10 @@ use crate::{details, out};
 pub(crate) fn report(args: &ReportArgs) -> anyhow::Result<u8> {
     let folder = RunFolder::open(&args.run)?;
     let run = folder.load_run()?;
+    if args.chart.is_some() && !matches!(args.format, FormatArg::Svg | FormatArg::Png) {
+        let hint = "add --format svg or --format png";
+        return Err(Hinted::usage("--chart names a picture, and this format is none", hint).into());
+    }
     let picture = args.chart.map_or_else(Picture::default, Picture::from);
     match Format::from(args.format) {
         Format::Terminal => out::result(&tokometer_report::terminal(&run, out::width(), out::colour()))?,

@@ -80,7 +80,10 @@ pub(crate) fn profile(name: &str) -> anyhow::Result<Profile> {
 /// What cannot be written at the end is told at the start.
 fn check_writable(path: &Path) -> anyhow::Result<()> {
     std::fs::File::create(path).map(drop).with_context(|| {
-        Hinted::usage(format!("cannot write the truth to {}", path.display()), "give another file with --truth")
+        Hinted::usage(
+            format!("cannot write the truth to {}", path.display()),
+            "give another file with --truth",
+        )
     })
 }
 

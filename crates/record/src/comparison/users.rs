@@ -50,8 +50,10 @@ pub struct SloAnswer {
     /// The highest concurrency that keeps the limits with every smaller measured one keeping them too; 0 if the
     /// smallest already fails; null if that is not known (the smallest has no result).
     pub users: Option<u32>,
-    /// The next measured concurrency; null if there is none.
+    /// The next measured concurrency, which fails or has no result; null if there is none.
     pub next: Option<u32>,
-    /// What stops it there.
+    /// What stops it there: `TTFT 1.23 s`, `over capacity`.
     pub why: Option<String>,
+    /// The highest concurrency that keeps the limits although a smaller one does not; null if there is none.
+    pub highest: Option<u32>,
 }

@@ -1,5 +1,6 @@
 //! A table for a terminal: the answers, the prefill row, the decode matrix, footnotes.
 
+pub(crate) mod compare;
 mod grid;
 mod ink;
 

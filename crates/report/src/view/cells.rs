@@ -38,6 +38,8 @@ pub(crate) struct Sheet {
     pub(crate) why: String,
     /// Single figures.
     pub(crate) facts: Vec<Fact>,
+    /// Repeats, where the cell was measured several times.
+    pub(crate) repeats: Vec<[String; 6]>,
     /// Distributions.
     pub(crate) latencies: Vec<Latency>,
     /// Flags: code, what it says here, what it means.
@@ -48,8 +50,8 @@ pub(crate) struct Sheet {
     pub(crate) loops: Vec<(String, String)>,
     /// Fields that are null, with the reason.
     pub(crate) missing: Vec<(String, String)>,
-    /// File, size in bytes, and SHA-256 of the trace.
-    pub(crate) trace: Option<(String, String, String)>,
+    /// File, size in bytes, and SHA-256 of each trace.
+    pub(crate) traces: Vec<(String, String, String)>,
     /// Drawings of its trace.
     pub(crate) drawings: Vec<String>,
     /// Single requests.
@@ -88,6 +90,7 @@ fn sheet(cell: &Cell, detail: Option<&CellDetail>, imported: bool) -> Sheet {
         headline: headline(cell),
         why: if cell.status == Status::Valid { String::new() } else { reason::full(cell) },
         facts: figures::facts(cell),
+        repeats: figures::repeats(cell),
         latencies: figures::latencies(cell),
         flags: cell
             .flags
@@ -111,10 +114,10 @@ fn sheet(cell: &Cell, detail: Option<&CellDetail>, imported: bool) -> Sheet {
             .iter()
             .map(|(field, why)| (shorten(&clean(field), 200), shorten(&clean(why), 400)))
             .collect(),
-        trace: cell
-            .trace
-            .as_ref()
-            .map(|trace| (clean(&trace.file), number::count(trace.bytes), clean(&trace.sha256))),
+        traces: cell
+            .traces()
+            .map(|trace| (clean(&trace.file), number::count(trace.bytes), clean(&trace.sha256)))
+            .collect(),
         drawings: detail.map(drawings::of).unwrap_or_default(),
         requests: detail.map(|detail| &detail.requests).filter(|requests| !requests.is_empty()).map(requests),
         no_detail: match detail {

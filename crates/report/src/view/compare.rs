@@ -144,10 +144,10 @@ impl CompareView {
                                 gate.failures.iter().map(|failure| text(&failure.cell)).collect();
                             said = format!("{said}; failed: {}", cells.join(", "));
                         }
-                        match &gate.note {
-                            Some(note) => format!("{said}; {}", text(note)),
-                            None => said,
+                        for note in &gate.notes {
+                            said = format!("{said}; {}", text(note));
                         }
+                        said
                     },
                 })
                 .collect(),

@@ -30,15 +30,15 @@ impl Evidence {
         let traces: Vec<[String; 5]> = run
             .cells
             .iter()
-            .filter_map(|cell| {
-                let trace = cell.trace.as_ref()?;
-                Some([
+            .flat_map(|cell| cell.traces().map(move |trace| (cell, trace)))
+            .map(|(cell, trace)| {
+                [
                     cell.name(),
                     cell_label(cell),
                     text(&trace.file),
                     number::count(trace.bytes),
                     text(&trace.sha256),
-                ])
+                ]
             })
             .collect();
         Evidence {

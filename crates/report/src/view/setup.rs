@@ -272,6 +272,16 @@ fn load(run: &Run) -> Group {
             "Arrival stamped by",
             distinct(run, |cell| cell.stamp_source.map(words::stamp_source)),
         );
+    // Other programs do not tell.
+    if run.imported.is_none() {
+        gather
+            .add(
+                "settings.repeats",
+                "Each cell measured",
+                Some(words::counted(u64::from(settings.repeats), "time")),
+            )
+            .add("settings.order", "Order", Some(words::order(settings.order).to_owned()));
+    }
     gather.finish()
 }
 

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
 mod answers;
+mod compare;
 mod failures;
 mod formats;
 mod hostile;

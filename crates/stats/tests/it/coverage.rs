@@ -2,42 +2,13 @@
 
 use rand::SeedableRng;
 use rand_pcg::Pcg64;
-use tokometer_stats::{batch_means, median_interval, mser5, slope, sorted};
+use tokometer_stats::{median_interval, mser5, slope, sorted};
 
-use crate::simulate::{normal, series, share};
-
-fn means(values: &[f64], batches: usize) -> Vec<f64> {
-    let size = values.len() / batches;
-    values.chunks_exact(size).map(|chunk| chunk.iter().sum::<f64>() / size as f64).collect()
-}
-
-fn coverage(seconds: usize, rho: f64, batches: usize) -> f64 {
-    share(20_261_130, |random| {
-        let values = series(random, seconds, rho);
-        let interval = batch_means(&means(&values, batches), 0.95).unwrap();
-        (interval.mean - 100.0).abs() <= interval.half_width
-    })
-}
+use crate::simulate::{TABLE, coverage, normal, series, share};
 
 #[test]
 fn batch_means_cover_as_the_table_of_the_method_says() {
-    // (seconds, ρ of one second, batches, coverage of a nominal 95 % interval)
-    let table = [
-        (30, 0.0, 5, 0.96),
-        (30, 0.0, 6, 0.94),
-        (30, 0.0, 10, 0.95),
-        (30, 0.5, 5, 0.93),
-        (30, 0.5, 6, 0.92),
-        (30, 0.5, 10, 0.88),
-        (30, 0.5, 30, 0.73),
-        (30, 0.8, 5, 0.86),
-        (30, 0.8, 6, 0.81),
-        (30, 0.8, 30, 0.48),
-        (60, 0.5, 6, 0.94),
-        (180, 0.8, 6, 0.95),
-        (180, 0.8, 30, 0.83),
-    ];
-    for (seconds, rho, batches, expected) in table {
+    for (seconds, rho, batches, expected) in TABLE {
         let found = coverage(seconds, rho, batches);
         assert!(
             (found - expected).abs() < 0.025,

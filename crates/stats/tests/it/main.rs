@@ -4,6 +4,8 @@
 
 mod coverage;
 mod properties;
+mod proportions;
 mod ratios;
+mod resampling;
 mod simulate;
 mod tables;

@@ -1,6 +1,6 @@
 //! The figures of a cell: single ones, and distributions.
 
-use tokometer_record::{Cell, Distribution, Phase};
+use tokometer_record::{AdaptiveEnd, Cell, Distribution, Phase};
 
 use crate::number::{self, count};
 use crate::words;
@@ -52,6 +52,12 @@ pub(crate) fn facts(cell: &Cell) -> Vec<Fact> {
         add("Lag-1 autocorrelation", throughput.lag1.map(number::plain));
     }
     add("Prefill rate", cell.prefill_rate.map(|rate| format!("{} tok/s", number::rate(rate))));
+    add(
+        "95 % interval over repeats",
+        cell.prefill_interval
+            .as_ref()
+            .map(|ends| format!("{}–{} tok/s", number::rate(ends.low), number::rate(ends.high))),
+    );
     if cell.prefill_samples.len() > 1 {
         let samples: Vec<String> = cell.prefill_samples.iter().map(|rate| number::rate(*rate)).collect();
         add("Each sample", Some(format!("{} tok/s", samples.join(", "))));
@@ -102,6 +108,32 @@ pub(crate) fn facts(cell: &Cell) -> Vec<Fact> {
             .filter(|_| cell.phase == Phase::Decode)
             .map(|source| words::token_source(source).to_owned()),
     );
+    if let Some(figures) = &cell.speculative {
+        add(
+            "Acceptance length",
+            Some(format!("{} tokens per step", number::plain(figures.acceptance_length))),
+        );
+        add("Drafted tokens accepted", figures.acceptance_rate.map(share));
+        add(
+            "Verification steps",
+            figures.verify_steps_rate.map(|rate| format!("{} step/s", number::rate(rate))),
+        );
+        if !figures.accepted_per_position.is_empty() {
+            let positions: Vec<String> =
+                figures.accepted_per_position.iter().map(|part| share(*part)).collect();
+            add("Accepted by position", Some(positions.join(", ")));
+        }
+    }
+    if let Some(adaptive) = &cell.adaptive {
+        let end = match adaptive.end {
+            AdaptiveEnd::Precise => "precise enough twice in a row",
+            AdaptiveEnd::GoodEnough => "good enough at the length asked",
+            AdaptiveEnd::Limit => "the longest that it may be",
+            AdaptiveEnd::Undecided => "before a check could decide",
+        };
+        let checks = words::counted(adaptive.checks.len() as u64, "check");
+        add("Adaptive window ended", Some(format!("{end} ({checks})")));
+    }
     add("Longest gap", cell.longest_gap_ms.map(|gap| format!("{} ms", number::ms(gap))));
     if let Some(server) = &cell.server {
         add("Server ran, mean", server.running_mean.map(with("requests")));
@@ -154,4 +186,32 @@ fn latency(name: &'static str, values: &Distribution, text: fn(f64) -> String) -
             or_dash(values.max),
         ],
     }
+}
+
+/// The repeats of a cell: number with a mark for the one that stands for the others, verdict, rate with its interval,
+/// TTFT, time between tokens, acceptance length.
+pub(crate) fn repeats(cell: &Cell) -> Vec<[String; 6]> {
+    let or_dash = |value: Option<f64>, text: fn(f64) -> String| super::super::or_none(value, text);
+    cell.repeats
+        .iter()
+        .map(|repeat| {
+            let rate = repeat.total.or(repeat.prefill_rate);
+            let half = repeat
+                .interval
+                .as_ref()
+                .zip(repeat.total)
+                .map(|(ends, total)| {
+                    format!(" ± {}", number::plus_minus(ends.half_width_relative * total, total))
+                })
+                .unwrap_or_default();
+            [
+                format!("{}{}", repeat.repeat, if repeat.represents { " ●" } else { "" }),
+                repeat.status.words().to_owned(),
+                format!("{}{half}", or_dash(rate, number::rate)),
+                or_dash(repeat.ttft_p50_ms, number::ms),
+                or_dash(repeat.time_between_tokens_p50_ms, number::gap_ms),
+                or_dash(repeat.acceptance_length, number::plain),
+            ]
+        })
+        .collect()
 }
