@@ -18,6 +18,7 @@ pub mod adaptive;
 mod cold;
 pub mod compare;
 mod decode;
+mod detail;
 mod error;
 mod exit;
 pub mod fidelity;
@@ -36,6 +37,7 @@ mod verdict;
 use tokometer_record::{Cell, CellTrace, Phase, Settings};
 
 pub use compare::{CompareOptions, Gate, compare, parse_service_level};
+pub use detail::detail;
 pub use error::AnalysisError;
 pub use exit::exit_code;
 pub use launch::effective as effective_settings;

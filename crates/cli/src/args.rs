@@ -5,6 +5,7 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use tokometer_report::{Format, Picture};
 
 /// Measures how fast an LLM inference server really is.
 #[derive(Debug, Parser)]
@@ -363,15 +364,63 @@ pub(crate) enum FormatArg {
     Html,
     /// The record
     Json,
+    /// Tables for a README or a post
+    Markdown,
+    /// One row a cell, units in the columns' names
+    Csv,
+    /// Picture as SVG
+    Svg,
+    /// Picture as PNG
+    Png,
+}
+
+impl From<FormatArg> for Format {
+    fn from(format: FormatArg) -> Format {
+        match format {
+            FormatArg::Terminal => Format::Terminal,
+            FormatArg::Html => Format::Html,
+            FormatArg::Json => Format::Json,
+            FormatArg::Markdown => Format::Markdown,
+            FormatArg::Csv => Format::Csv,
+            FormatArg::Svg => Format::Svg,
+            FormatArg::Png => Format::Png,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ChartArg {
+    /// Title, headline figures, the matrix in small: 1200 × 630
+    Card,
+    /// The decode matrix
+    Matrix,
+    /// TTFT of cold prompts by context
+    Prefill,
+    /// Throughput against interactivity
+    Interactivity,
+}
+
+impl From<ChartArg> for Picture {
+    fn from(chart: ChartArg) -> Picture {
+        match chart {
+            ChartArg::Card => Picture::Card,
+            ChartArg::Matrix => Picture::Matrix,
+            ChartArg::Prefill => Picture::Prefill,
+            ChartArg::Interactivity => Picture::Interactivity,
+        }
+    }
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ReportArgs {
-    /// Folder of a run, or its run.json
+    /// Folder of a run, its run.json, or its report.html
     pub(crate) run: PathBuf,
     /// What to print
     #[arg(long, value_enum, default_value = "terminal")]
     pub(crate) format: FormatArg,
+    /// What a picture shows (svg, png) [default: card]
+    #[arg(long, value_enum, value_name = "NAME")]
+    pub(crate) chart: Option<ChartArg>,
 }
 
 #[derive(Debug, Args)]
@@ -397,7 +446,7 @@ pub(crate) struct ImportArgs {
                   tokometer compare runs/<a> runs/<b> runs/<c> --slo 'ttft<=500ms,rate>=30' --json"
 )]
 pub(crate) struct CompareArgs {
-    /// Base: folder of a run, or its run.json
+    /// Base: folder of a run, its run.json, or its report.html
     pub(crate) base: PathBuf,
     /// Runs to compare with it, up to five
     #[arg(required = true, num_args = 1..)]
@@ -411,6 +460,9 @@ pub(crate) struct CompareArgs {
     /// Print one JSON document on standard output
     #[arg(long)]
     pub(crate) json: bool,
+    /// Write the comparison as one page to this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
 }
 
 /// A list given as one argument: clap would otherwise take `Vec` as a repeated option.

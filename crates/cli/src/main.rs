@@ -3,6 +3,7 @@
 mod args;
 mod calibration;
 mod commands;
+mod details;
 mod failure;
 mod out;
 mod progress;

@@ -24,7 +24,9 @@ pub enum RecordError {
         path: PathBuf,
     },
     /// A file or folder that is no record at all.
-    #[error("{path} is not a record of tokometer: {why}; give the folder of a run, or its run.json")]
+    #[error(
+        "{path} is not a record of tokometer: {why}; give the folder of a run, its run.json, or its report.html"
+    )]
     NotARecord {
         /// The file or folder.
         path: PathBuf,

@@ -18,8 +18,10 @@ pub mod adaptive;
 pub mod calibration;
 pub mod cell;
 pub mod comparison;
+pub mod detail;
 mod error;
 pub mod import;
+pub mod page;
 pub mod published;
 pub mod repeats;
 pub mod run;
@@ -37,6 +39,7 @@ pub use cell::{
     Window, WindowView,
 };
 pub use comparison::Comparison;
+pub use detail::{CellDetail, Curve, RateSeries, RequestColumns};
 pub use error::RecordError;
 pub use repeats::RepeatSummary;
 pub use run::{

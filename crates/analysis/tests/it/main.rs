@@ -6,6 +6,7 @@ mod adaptive;
 mod build;
 mod cold;
 mod compare;
+mod detail;
 mod exit;
 mod fidelity;
 mod flags;

@@ -21,6 +21,13 @@ pub(crate) fn compare(args: &CompareArgs) -> anyhow::Result<u8> {
         .map(|path| Ok(RunFolder::open(path)?.load_run()?))
         .collect::<anyhow::Result<Vec<Run>>>()?;
     let comparison = analyse(&runs, &options).map_err(usage)?;
+    if let Some(file) = &args.html {
+        let page = tokometer_report::compare_page(&comparison, &runs)?;
+        std::fs::write(file, page).map_err(|error| {
+            Hinted::new(format!("cannot write {}: {error}", file.display()), "give another file with --html")
+        })?;
+        out::say(&format!("page: {}", file.display()));
+    }
     if args.json {
         out::result_line(&serde_json::to_string_pretty(&comparison)?)?;
     } else {
