@@ -1,6 +1,7 @@
 //! Arguments, as the user writes them. Values are checked here; meaning is given in the commands.
 
 use std::net::SocketAddr;
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -288,6 +289,30 @@ pub(crate) struct SimArgs {
     /// Tokens that the simulated KV cache holds, instead of the profile's
     #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) kv_tokens: Option<u64>,
+    /// Be a ruler instead of an engine: each stream gets this many tokens a second, without prefill; `max` is as fast as the machine can
+    #[arg(long, value_name = "TOKENS", conflicts_with = "profile", value_parser = parse_rate)]
+    pub(crate) rate: Option<Rate>,
+    /// Join so many events of a stream in one write; tokens and their rate stay as they are
+    #[arg(long, value_name = "N")]
+    pub(crate) events_per_write: Option<NonZeroU32>,
+    /// At the end, write when each event was really sent to this file (Parquet)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) truth: Option<PathBuf>,
+    /// End when standard input ends, for a program that starts it
+    #[arg(long, hide = true)]
+    pub(crate) until_stdin_ends: bool,
+}
+
+/// Tokens a second for each stream; none: as fast as the machine can.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Rate(pub(crate) Option<f64>);
+
+fn parse_rate(text: &str) -> Result<Rate, String> {
+    match text.trim() {
+        "max" => Ok(Rate(None)),
+        number => parse_within(number, f64::MIN_POSITIVE, 1e6, "a number up to 1000000, or max")
+            .map(|rate| Rate(Some(rate))),
+    }
 }
 
 impl SimArgs {

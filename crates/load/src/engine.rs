@@ -5,6 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use tokio::runtime::Runtime;
 use tokio::sync::{Semaphore, mpsc, oneshot, watch};
@@ -47,6 +48,23 @@ pub enum LoadError {
     },
 }
 
+/// How the workers run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LoadOptions {
+    /// Worker threads; at least one is started.
+    pub threads: usize,
+    /// A worker sleeps for so long at each wake-up, before it reads. It holds the client up on purpose, to see
+    /// that the figures stay true or that the cell says why they do not; nothing that measures sets it.
+    pub delay_per_wakeup: Option<Duration>,
+}
+
+impl LoadOptions {
+    /// So many threads, held up by nothing.
+    pub fn threads(threads: usize) -> LoadOptions {
+        LoadOptions { threads, delay_per_wakeup: None }
+    }
+}
+
 /// The streams that one worker is to run.
 struct Job {
     streams: Vec<Stream>,
@@ -71,14 +89,23 @@ pub struct LoadEngine {
 impl LoadEngine {
     /// Starts `threads` workers (at least one) that connect through `connector`.
     pub fn start(threads: usize, connector: &Connector, clock: Clock) -> Result<LoadEngine, LoadError> {
-        let threads = threads.max(1);
+        LoadEngine::start_with(LoadOptions::threads(threads), connector, clock)
+    }
+
+    /// Starts workers that connect through `connector`.
+    pub fn start_with(
+        options: LoadOptions,
+        connector: &Connector,
+        clock: Clock,
+    ) -> Result<LoadEngine, LoadError> {
+        let threads = options.threads.max(1);
         let mut engine = LoadEngine { workers: Vec::new() };
         for index in 0..threads {
             let (jobs, inbox) = mpsc::channel(1);
             let (ready, started) = std::sync::mpsc::channel();
             let desk = Desk { connector: connector.clone(), clock, openings: OPENINGS.div_ceil(threads) };
             // The event loop is built on its own thread, where alone it may be dropped.
-            let work = move || match event_loop(clock) {
+            let work = move || match event_loop(clock, options.delay_per_wakeup) {
                 Ok(runtime) => {
                     ready.send(Ok(())).ok();
                     desk.serve_on(&runtime, inbox);
@@ -180,10 +207,10 @@ impl Drop for LoadEngine {
     }
 }
 
-fn event_loop(clock: Clock) -> std::io::Result<Runtime> {
+fn event_loop(clock: Clock, delay: Option<Duration>) -> std::io::Result<Runtime> {
     let mut builder = tokio::runtime::Builder::new_current_thread();
     builder.enable_all();
-    tokometer_wire::loop_lag::instrument(&mut builder, clock);
+    tokometer_wire::loop_lag::instrument(&mut builder, clock, delay);
     builder.build()
 }
 

@@ -21,6 +21,6 @@ mod signal;
 mod stream;
 
 pub use cell::{Adaptive, CellSpec, Checked, Conductor, PrefillSpec, Timing, WindowRule};
-pub use engine::{LoadEngine, LoadError};
+pub use engine::{LoadEngine, LoadError, LoadOptions};
 pub use gauges::Gauges;
 pub use live::{Live, LiveCell, LivePhase};

@@ -25,6 +25,7 @@ pub mod schema;
 pub mod speculative;
 pub mod store;
 pub mod trace;
+pub mod truth;
 pub mod verdict;
 
 pub use adaptive::{AdaptiveCheck, AdaptiveEnd, AdaptiveWindow};

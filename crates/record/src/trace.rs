@@ -185,6 +185,9 @@ pub struct RequestRow {
     pub reads: u32,
     /// All events, also those without payload.
     pub events: u32,
+    /// Of these, those that could not be told: of a type that nobody knows, or a line that is no event. Null in
+    /// traces from before it was kept.
+    pub unknown_events: Option<u32>,
 }
 
 /// One reading of the server's gauges and counters.

@@ -47,7 +47,7 @@ fn decode_ttft(run: &Run) -> &'static str {
 const TTFT: &str = "TTFT";
 
 /// The words of every run.
-const TERMS: [Definition; 16] = [
+const TERMS: [Definition; 17] = [
     define(
         "Context",
         "Prompt length of a cell, by label. Labels count in 1024 (8K = 8192 tokens). Actual tokens are what the server counted.",

@@ -131,7 +131,7 @@ impl Engine {
             match next {
                 Next::PrefillDone => self.finish_prefill(),
                 Next::FirstToken { prompt_tokens } => self.emit_first(prompt_tokens, out),
-                Next::Step => self.step(out),
+                Next::Step => self.step(now_ns, out),
             }
         }
         self.now_ns = self.now_ns.max(now_ns);
@@ -275,10 +275,11 @@ impl Engine {
         }
     }
 
-    /// One token for each decoding request, or more where the engine speculates.
-    fn step(&mut self, out: &mut Vec<Emission>) {
+    /// One token for each decoding request, or more where the engine speculates. The next step is planned from when
+    /// this one was due, or where it goes flat out from `now_ns`.
+    fn step(&mut self, now_ns: u64, out: &mut Vec<Emission>) {
         let first = out.len();
-        let ended = self.batch.step(self.now_ns, &self.profile, out);
+        let ended = self.batch.step(self.now_ns, out);
         let tokens: u64 = out[first..].iter().map(|emission| u64::from(emission.tokens)).sum();
         self.stats.generated_tokens += tokens;
         self.stats.kv_used_tokens += tokens;
@@ -290,7 +291,10 @@ impl Engine {
             while let Some(ended) = self.batch.take_ended() {
                 self.end(&ended);
             }
-            self.batch.plan_step(self.now_ns, &self.profile);
+        }
+        let from_ns = if self.profile.is_flat_out() { now_ns } else { self.now_ns };
+        self.batch.plan_step(from_ns, &self.profile);
+        if ended {
             self.admit();
         }
     }

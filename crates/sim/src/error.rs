@@ -43,6 +43,12 @@ pub enum SimError {
         /// Most tokens of a draft.
         most: usize,
     },
+    /// The steady profile cannot be so fast or so slow.
+    #[error("the rate must be more than 0 and at most {most} tokens/s for each stream")]
+    Rate {
+        /// The highest that can be given.
+        most: f64,
+    },
     /// No engine of this name is known.
     #[error("no dialect `{name}`: give one of {known}")]
     UnknownDialect {

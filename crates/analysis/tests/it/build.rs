@@ -88,6 +88,7 @@ pub(crate) fn request(number: u32, stream: u32, send_ns: u64) -> RequestRow {
         token_source: TokenSource::Usage,
         reads: 0,
         events: 0,
+        unknown_events: Some(0),
     }
 }
 

@@ -7,3 +7,4 @@ mod sample;
 mod schema;
 mod store;
 mod trace;
+mod truth;

@@ -336,6 +336,7 @@ pub(crate) fn request(number: u32) -> RequestRow {
         token_source: TokenSource::Usage,
         reads: 9,
         events: 12,
+        unknown_events: Some(1),
     }
 }
 

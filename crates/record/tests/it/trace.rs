@@ -59,6 +59,7 @@ fn requests() -> impl Strategy<Value = Vec<RequestRow>> {
                 token_source: sources[words.2],
                 reads: plain.4,
                 events: plain.5,
+                unknown_events: counts.3.is_multiple_of(2).then_some(plain.4),
             }
         });
     vec(row, 0..20)
@@ -120,6 +121,16 @@ fn more_than_a_million_events_fit_and_stay_small() {
     let bytes = parquet::write(&trace).unwrap();
     assert!(bytes.len() < 12 * trace.events.len(), "{} bytes", bytes.len());
     assert_eq!(parquet::read(Bytes::from(bytes), Path::new("a.parquet")).unwrap(), trace);
+}
+
+#[test]
+fn a_trace_from_before_unknown_events_were_kept_has_none() {
+    let path =
+        Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/trace-before-unknown-events.parquet"));
+    let old = parquet::read(Bytes::from(std::fs::read(path).unwrap()), path).unwrap();
+    let mut expected = sample::trace();
+    expected.requests.iter_mut().for_each(|row| row.unknown_events = None);
+    assert_eq!(old, expected);
 }
 
 #[test]
