@@ -12,6 +12,7 @@ mod foreign;
 mod house;
 mod measured;
 mod output;
+mod repeated;
 mod scripted;
 mod secrets;
 mod servers;

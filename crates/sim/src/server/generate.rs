@@ -111,6 +111,7 @@ pub(super) async fn respond(
         clock: app.clock,
     };
     let known = matches!(fault, Some(Fault { kind: FaultKind::WarmCache, .. }));
+    let fault = fault.filter(|_| !known);
     let request =
         engine::Request { id, prompt: call.collected.prompt, max_tokens, natural_end, arrival_ns, known };
     let Some(line) = line.filter(|_| call.stream) else {
