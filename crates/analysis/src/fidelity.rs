@@ -101,8 +101,8 @@ fn pairs<'a>(trace: &'a CellTrace, truth: &'a Truth) -> Result<Vec<Pair<'a>>, Fi
         rows.sort_by_key(|row| row.send_ns);
         let requests = seen.remove(&stream).unwrap_or_default();
         // The last one may have been cut before the engine had read it.
-        let unread =
-            rows.len() == requests.len() + 1 && rows.last().is_some_and(|row| row.outcome == Outcome::Cut);
+        let is_unread = |row: &&RequestRow| row.outcome == Outcome::Cut && row.events == 0;
+        let unread = rows.len() == requests.len() + 1 && rows.last().is_some_and(is_unread);
         if rows.len() != requests.len() && !unread {
             return Err(FidelityError::Requests { stream, sent: rows.len(), seen: requests.len() });
         }
