@@ -42,7 +42,7 @@ pub(crate) enum Command {
     Calibrate(CalibrateArgs),
     /// Show a run: as a terminal table, a page, or its record
     Report(ReportArgs),
-    /// Turn a published matrix into a record
+    /// Turn the result file of another tool, or a published matrix, into a record
     Import(ImportArgs),
     /// Lay runs side by side: what differs in their settings, then a ratio for each cell
     Compare(CompareArgs),
@@ -425,7 +425,7 @@ pub(crate) struct ReportArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ImportArgs {
-    /// A published matrix
+    /// Result file of llm-inference-bench, vllm bench serve, AIPerf or GuideLLM, or a published matrix
     pub(crate) file: PathBuf,
     /// Folder for runs
     #[arg(long, value_name = "DIR", default_value = "runs")]

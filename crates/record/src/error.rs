@@ -17,7 +17,7 @@ pub enum RecordError {
     },
     /// A result file of another program where a record was expected.
     #[error(
-        "{path} is a published matrix, not a record of tokometer; make it one first: tokometer import {path}"
+        "{path} is a result of another program, not a record of tokometer; make it one first: tokometer import {path}"
     )]
     NotImported {
         /// The file.

@@ -176,7 +176,7 @@ impl RunFolder {
         let schema = match document.get("schema") {
             Some(Value::String(schema)) => schema.as_str(),
             Some(_) => return Err(not_a_record("its \"schema\" is no text".to_owned())),
-            None if document.get("measurements").is_some() => return Err(RecordError::NotImported { path }),
+            None if crate::import::knows(&document) => return Err(RecordError::NotImported { path }),
             None => return Err(not_a_record("it has no \"schema\"".to_owned())),
         };
         match schema_version(schema, "tokometer.run/") {
