@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use tokometer_analysis::fidelity::Fidelity;
 use tokometer_record::calibration::{Ceiling, Check, Errors, Host, Limit};
 use tokometer_record::truth::Truth;
-use tokometer_record::{Calibration, Cell, CellTrace, Distribution, Settings, StampSource, Status, Tool};
+use tokometer_record::{
+    Calibration, Cell, CellTrace, Distribution, Order, Settings, StampSource, Status, Tool,
+};
 
 use super::load::Measured;
 
@@ -110,6 +112,9 @@ pub(crate) fn summary(trace: &CellTrace, load: Load) -> Cell {
         concurrency: vec![load.streams],
         prefill_contexts: Vec::new(),
         prefill_repeats: 0,
+        adaptive: false,
+        repeats: 1,
+        order: Order::Standard,
         duration_seconds: load.seconds,
         max_output_tokens: trace.meta.max_output_tokens,
         decode_test: "fixed_duration".to_owned(),
