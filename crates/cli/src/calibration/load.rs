@@ -91,6 +91,8 @@ impl Client {
             concurrency: streams,
             max_output_tokens: ENDLESS,
             duration,
+            adaptive: None,
+            repeat: None,
             requests: self.requests(streams, rate),
             scouts: Vec::new(),
             calibration: None,
