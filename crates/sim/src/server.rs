@@ -108,7 +108,8 @@ impl Server {
         let profile = Arc::new(manner.limit(profile));
         let clock = Clock::start();
         let count = thread::available_parallelism().map_or(1, usize::from);
-        let workers: Vec<Arc<Worker>> = (0..(count / 2).clamp(1, MOST_WORKERS)).map(|_| Arc::default()).collect();
+        let workers: Vec<Arc<Worker>> =
+            (0..(count / 2).clamp(1, MOST_WORKERS)).map(|_| Arc::default()).collect();
         let inbox = Arc::new(Inbox::new(clock, workers.clone(), profile.is_flat_out()));
         let (stop, stopped) = watch::channel(false);
 

@@ -4,6 +4,7 @@
 
 mod adaptive;
 mod build;
+mod corpus;
 mod exit;
 mod flags;
 mod ledger;
@@ -11,3 +12,5 @@ mod prefill;
 mod properties;
 mod quantities;
 mod statuses;
+mod synthetic;
+mod truth;

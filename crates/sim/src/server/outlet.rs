@@ -312,6 +312,9 @@ impl Outlet {
 
 impl fmt::Debug for Outlet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Outlet").field("is_open", &self.is_open).field("ends", &self.ends).finish_non_exhaustive()
+        f.debug_struct("Outlet")
+            .field("is_open", &self.is_open)
+            .field("ends", &self.ends)
+            .finish_non_exhaustive()
     }
 }

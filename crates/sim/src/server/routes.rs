@@ -17,8 +17,8 @@ use super::dialect::Manner;
 use super::driver::Inbox;
 use super::fault::Faults;
 use super::frames::Route;
-use super::truth::TruthLog;
 use super::generate::generate;
+use super::truth::TruthLog;
 use crate::Profile;
 use crate::clock::{Clock, unix_seconds};
 
