@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::telemetry::CellTelemetry;
 use crate::trace::{Failure, LoopEvidence, StampSource, TokenSource};
 use crate::verdict::{Flag, FlagCode, Reason, Status};
 
@@ -261,6 +262,9 @@ pub struct Cell {
     pub ready: Option<Ready>,
     /// The server's own gauges.
     pub server: Option<ServerView>,
+    /// What the machine did meanwhile; null where nothing was read.
+    #[serde(default)]
+    pub telemetry: Option<CellTelemetry>,
 
     /// Where arrival stamps come from.
     pub stamp_source: Option<StampSource>,
@@ -307,6 +311,7 @@ impl Cell {
             window: None,
             ready: None,
             server: None,
+            telemetry: None,
             stamp_source: None,
             client_lag_us: None,
             events_per_read: None,

@@ -16,11 +16,13 @@
 
 pub mod cell;
 mod error;
+pub mod hardware;
 pub mod import;
 pub mod published;
 pub mod run;
 pub mod schema;
 pub mod store;
+pub mod telemetry;
 pub mod trace;
 pub mod verdict;
 
@@ -29,11 +31,15 @@ pub use cell::{
     Window, WindowView,
 };
 pub use error::RecordError;
+pub use hardware::{Accelerator, Container, Device, DeviceLink, Hardware, Host};
 pub use run::{
-    Accelerator, AtEnd, Capacity, Endpoint, Engine, Evidence, Hardware, Imported, Method, Model, Prompts,
-    Run, RunState, Settings, Target, Tool,
+    AtEnd, Capacity, Endpoint, Engine, Evidence, Imported, Method, Model, Prompts, Run, RunState, Settings,
+    Target, Tool,
 };
 pub use store::RunFolder;
+pub use telemetry::{
+    CellTelemetry, DeviceMeta, DeviceSample, DeviceTelemetry, HostSample, Reading, Telemetry, TelemetryMeta,
+};
 pub use trace::{
     CellTrace, CounterSnapshot, EventRow, Failure, FailureKind, LoopEvidence, Outcome, RequestKind,
     RequestRow, SampleRow, StampSource, TokenSource, TraceMeta,

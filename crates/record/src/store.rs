@@ -195,7 +195,7 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 }
 
 /// Writes `bytes` to a temporary file beside `path`, flushes it to disk, and renames it into place.
-fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), RecordError> {
+pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), RecordError> {
     let mut temporary = path.as_os_str().to_owned();
     temporary.push(".tmp");
     let temporary = PathBuf::from(temporary);

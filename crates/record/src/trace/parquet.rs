@@ -6,7 +6,7 @@
 //!
 //! Columns are converted one at a time; no value is boxed per row.
 
-mod column;
+pub(crate) mod column;
 
 use std::path::Path;
 
@@ -65,9 +65,9 @@ const SCHEMA: &str = "message trace {
 /// Columns whose values mostly grow: stored as differences.
 const GROWING: [&str; 6] = ["request", "arrival_ns", "lag_ns", "tokens", "send_ns", "time_ns"];
 /// Key of [`TraceMeta`] in the file's metadata.
-const META_KEY: &str = "tokometer";
+pub(crate) const META_KEY: &str = "tokometer";
 /// Rows of one row group: bounds the memory of a conversion.
-const GROUP_ROWS: usize = 1 << 20;
+pub(crate) const GROUP_ROWS: usize = 1 << 20;
 /// The version in [`TraceMeta::SCHEMA`].
 const TRACE_VERSION: u64 = 1;
 
@@ -111,7 +111,7 @@ fn check_schema(meta: &str, path: &Path) -> Result<(), RecordError> {
 }
 
 /// An error of the Parquet library in our words.
-fn words(error: &ParquetError) -> String {
+pub(crate) fn words(error: &ParquetError) -> String {
     format!("no readable Parquet file ({error})")
 }
 
@@ -143,7 +143,7 @@ fn encode(trace: &CellTrace) -> Result<Vec<u8>, String> {
 }
 
 /// Writes rows of one kind. `column_of` gives the values of a column, or nothing where the kind lacks it.
-fn write_group(
+pub(crate) fn write_group(
     writer: &mut SerializedFileWriter<Vec<u8>>,
     kind: &str,
     rows: usize,
@@ -340,18 +340,18 @@ fn read_requests(group: &Group<'_>, requests: &mut Vec<RequestRow>) -> Result<()
     Ok(())
 }
 
-fn no_value(column: &str) -> String {
+pub(crate) fn no_value(column: &str) -> String {
     format!("a row without {column}")
 }
 
 /// One row group, its columns found by name. A column that an older file lacks reads as null.
-struct Group<'a> {
+pub(crate) struct Group<'a> {
     reader: &'a dyn RowGroupReader,
-    rows: usize,
+    pub(crate) rows: usize,
 }
 
 impl<'a> Group<'a> {
-    fn new(reader: &'a dyn RowGroupReader) -> Result<Group<'a>, String> {
+    pub(crate) fn new(reader: &'a dyn RowGroupReader) -> Result<Group<'a>, String> {
         let rows = usize::try_from(reader.metadata().num_rows()).map_err(|_| "a negative number of rows")?;
         // A trace of ours never has more; a larger claim would only serve to exhaust memory.
         if rows > GROUP_ROWS {
@@ -360,7 +360,7 @@ impl<'a> Group<'a> {
         Ok(Group { reader, rows })
     }
 
-    fn column(&self, name: &str) -> Result<Column, String> {
+    pub(crate) fn column(&self, name: &str) -> Result<Column, String> {
         let columns = self.reader.metadata().schema_descr();
         match columns.columns().iter().position(|column| column.name() == name) {
             Some(index) => {
@@ -372,12 +372,12 @@ impl<'a> Group<'a> {
         }
     }
 
-    fn text(&self, name: &str) -> Result<Vec<Option<String>>, String> {
+    pub(crate) fn text(&self, name: &str) -> Result<Vec<Option<String>>, String> {
         self.column(name)?.into_text().map_err(|why| format!("column {name}: {why}"))
     }
 
     /// Puts the values of a column, null or not, into rows.
-    fn each<R, T>(
+    pub(crate) fn each<R, T>(
         &self,
         name: &str,
         rows: &mut [R],
@@ -406,11 +406,11 @@ impl<'a> Group<'a> {
         Ok(())
     }
 
-    fn u32<R>(&self, name: &str, rows: &mut [R], put: impl Fn(&mut R, u32)) -> Result<(), String> {
+    pub(crate) fn u32<R>(&self, name: &str, rows: &mut [R], put: impl Fn(&mut R, u32)) -> Result<(), String> {
         self.every(name, rows, Column::into_u32, put)
     }
 
-    fn u64<R>(&self, name: &str, rows: &mut [R], put: impl Fn(&mut R, u64)) -> Result<(), String> {
+    pub(crate) fn u64<R>(&self, name: &str, rows: &mut [R], put: impl Fn(&mut R, u64)) -> Result<(), String> {
         self.every(name, rows, Column::into_u64, put)
     }
 

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that can't go on fails")]
 
 mod import;
+mod machine;
 mod sample;
 mod schema;
 mod store;

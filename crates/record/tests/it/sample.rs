@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use crate::machine;
 use serde_json::json;
 use tokometer_record::{
-    Accelerator, AtEnd, Capacity, Cell, CellTrace, CounterSnapshot, Distribution, Endpoint, Engine, EventRow,
-    Evidence, Failure, FailureKind, Flag, FlagCode, Hardware, Imported, Interval, LoopEvidence, Model,
-    Outcome, Phase, Prompts, Ready, Reason, ReasonRule, RequestKind, RequestRow, Requests, Run, RunState,
-    SampleRow, ServerView, Settings, Spread, StampSource, Status, Target, Throughput, TokenSource, Tokens,
-    Tool, TraceFile, TraceMeta, Window, WindowView,
+    AtEnd, Capacity, Cell, CellTrace, CounterSnapshot, Distribution, Endpoint, Engine, EventRow, Evidence,
+    Failure, FailureKind, Flag, FlagCode, Imported, Interval, LoopEvidence, Model, Outcome, Phase, Prompts,
+    Ready, Reason, ReasonRule, RequestKind, RequestRow, Requests, Run, RunState, SampleRow, ServerView,
+    Settings, Spread, StampSource, Status, Target, Throughput, TokenSource, Tokens, Tool, TraceFile,
+    TraceMeta, Window, WindowView,
 };
 
 pub(crate) fn distribution() -> Distribution {
@@ -157,6 +158,7 @@ pub(crate) fn cell() -> Cell {
             over_share: Some(0.0),
             kv_used_max: Some(0.5),
         }),
+        telemetry: Some(machine::cell_telemetry()),
         stamp_source: Some(StampSource::Kernel),
         client_lag_us: latency,
         events_per_read: Some(1.01),
@@ -207,11 +209,7 @@ pub(crate) fn run() -> Run {
             speculative: text("mtp 1"),
             prefix_caching: Some(true),
         },
-        hardware: Hardware {
-            class: text("discrete_gpu"),
-            accelerators: vec![Accelerator { name: "H200 SXM".to_owned(), count: 4, memory_gb: Some(141.0) }],
-            os: text("linux"),
-        },
+        hardware: machine::hardware(),
         launch_command: text("vllm serve"),
         capacity: Capacity {
             kv_tokens: Some(1),
@@ -220,6 +218,11 @@ pub(crate) fn run() -> Run {
             concurrent_source: text("GET /server_info"),
         },
         cells: vec![Cell::planned(Phase::Prefill, 8192, 1), cell()],
+        telemetry: Some(TraceFile {
+            file: "telemetry.parquet".to_owned(),
+            sha256: "00".repeat(32),
+            bytes: 9,
+        }),
         unknown: BTreeMap::from([("engine.build".to_owned(), "not told".to_owned())]),
         evidence: vec![Evidence {
             field: "engine.version".to_owned(),
