@@ -118,6 +118,8 @@ pub struct Device {
     pub vbios: Option<String>,
     /// SHA-256 of its UUID and the run's id, 16 digits: the same device within a run, nothing beyond.
     pub uuid_hash: Option<String>,
+    /// PCI device id: `0x2335`.
+    pub pci_id: Option<String>,
     /// Address on the PCI bus.
     pub pci_address: Option<String>,
     /// NUMA node that it is attached to.

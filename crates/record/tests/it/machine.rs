@@ -51,6 +51,7 @@ pub(crate) fn device(index: u32) -> Device {
         part_number: text("692-2G520"),
         vbios: text("96.00"),
         uuid_hash: text("0011223344556677"),
+        pci_id: text("0x2335"),
         pci_address: text("0000:0A:00.0"),
         numa_node: Some(0),
         power_limit_watts: Some(700.0),
