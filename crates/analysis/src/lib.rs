@@ -14,19 +14,24 @@
 //! # }
 //! ```
 
+pub mod adaptive;
+mod cold;
 mod decode;
 mod exit;
 mod latency;
 mod ledger;
 mod prefill;
 mod rates;
+mod repeats;
 mod samples;
 mod server;
+mod speculative;
 mod verdict;
 
 use tokometer_record::{Cell, CellTrace, Phase, Settings};
 
 pub use exit::exit_code;
+pub use repeats::combine;
 
 /// What a trace does not say about its cell.
 #[derive(Debug, Clone, Copy)]
@@ -39,6 +44,8 @@ pub struct Context<'a> {
     pub retuned: bool,
     /// True if the engine was told to force speculative acceptance.
     pub synthetic_acceptance: bool,
+    /// What the accelerators' telemetry said over the cell; none where there is none.
+    pub telemetry: Option<Telemetry>,
     /// Prompt tokens that were aimed at, where they are not the cell's label (a shortened prefill prompt).
     pub expected_prompt_tokens: Option<u64>,
 }
@@ -51,9 +58,24 @@ impl<'a> Context<'a> {
             simulated: false,
             retuned: false,
             synthetic_acceptance: false,
+            telemetry: None,
             expected_prompt_tokens: None,
         }
     }
+}
+
+/// What the accelerators did while a cell was measured, over the samples in which they were busy. A share is null
+/// where the accelerators don't tell it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Telemetry {
+    /// Samples of busy accelerators, all of the server's together.
+    pub busy_samples: u64,
+    /// Share of these in which heat or the hardware slowed a clock down.
+    pub slowed_share: Option<f64>,
+    /// Share of these in which the power limit held a clock back.
+    pub power_capped_share: Option<f64>,
+    /// Share of these with a clock above its rated maximum.
+    pub over_rated_share: Option<f64>,
 }
 
 /// The row of a measured cell: every number of method section 4, its uncertainty, its verdict.

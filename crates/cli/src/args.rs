@@ -1,6 +1,7 @@
 //! Arguments, as the user writes them. Values are checked here; meaning is given in the commands.
 
 use std::net::SocketAddr;
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -137,6 +138,14 @@ pub(crate) enum AtEndArg {
     Finish,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OrderArg {
+    /// All contexts at the first number of requests, then row by row
+    Standard,
+    /// In random order, so that drift and the number of requests are told apart
+    Shuffled,
+}
+
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Matrix")]
 pub(crate) struct MatrixArgs {
@@ -149,6 +158,15 @@ pub(crate) struct MatrixArgs {
     /// Length of each window (default: 30s)
     #[arg(long, value_name = "TIME", allow_negative_numbers = true, value_parser = parse_duration)]
     pub(crate) duration: Option<f64>,
+    /// End each window by its interval: from 10 s on once it is narrow (1 %), at --duration if it is narrow enough (2 %), else later, up to 120 s
+    #[arg(long)]
+    pub(crate) adaptive: bool,
+    /// Measure everything so many times, round by round: rates are means, and intervals are over the repeats
+    #[arg(long, value_name = "R", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub(crate) repeats: u32,
+    /// Order of the cells; shuffled by --seed, anew in each round
+    #[arg(long, value_enum, default_value = "standard")]
+    pub(crate) order: OrderArg,
     /// Output tokens asked per request
     #[arg(long, value_name = "TOKENS", default_value_t = 4096, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) max_output: u64,
@@ -176,7 +194,7 @@ pub(crate) struct MatrixArgs {
     /// Top-p to send (default: the server's own)
     #[arg(long, value_name = "P", allow_negative_numbers = true, value_parser = parse_top_p)]
     pub(crate) top_p: Option<f64>,
-    /// Seed of the text of prompts; each run opens them with a salt of its own all the same
+    /// Seed of the text of prompts and of a shuffled order; each run opens them with a salt of its own all the same
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
     /// Fields merged into each request, recorded
@@ -265,6 +283,30 @@ pub(crate) struct SimArgs {
     /// Tokens that the simulated KV cache holds, instead of the profile's
     #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) kv_tokens: Option<u64>,
+    /// Be a ruler instead of an engine: each stream gets this many tokens a second, without prefill; `max` is as fast as the machine can
+    #[arg(long, value_name = "TOKENS", conflicts_with = "profile", value_parser = parse_rate)]
+    pub(crate) rate: Option<Rate>,
+    /// Join so many events of a stream in one write; tokens and their rate stay as they are
+    #[arg(long, value_name = "N")]
+    pub(crate) events_per_write: Option<NonZeroU32>,
+    /// At the end, write when each event was really sent to this file (Parquet)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) truth: Option<PathBuf>,
+    /// End when standard input ends, for a program that starts it
+    #[arg(long, hide = true)]
+    pub(crate) until_stdin_ends: bool,
+}
+
+/// Tokens a second for each stream; none: as fast as the machine can.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Rate(pub(crate) Option<f64>);
+
+fn parse_rate(text: &str) -> Result<Rate, String> {
+    match text.trim() {
+        "max" => Ok(Rate(None)),
+        number => parse_within(number, f64::MIN_POSITIVE, 1e6, "a number up to 1000000, or max")
+            .map(|rate| Rate(Some(rate))),
+    }
 }
 
 impl SimArgs {

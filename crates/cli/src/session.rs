@@ -1,5 +1,6 @@
 //! One measuring session: from the arguments to a saved run.
 
+mod adaptive;
 mod advice;
 mod ask;
 mod ending;
@@ -179,8 +180,10 @@ impl Session {
             prompts: &prompts,
             site,
             progress: &progress,
+            adaptive: self.matrix.adaptive,
             retuned,
             prefill_output,
+            rows: std::cell::RefCell::default(),
         }
         .all(run)
         .await

@@ -81,6 +81,12 @@ pub enum RecordError {
         /// What is wrong.
         why: String,
     },
+    /// Something that can't be written as the truth of a simulated engine.
+    #[error("the truth can't be written: {why}; please report this")]
+    BadTruth {
+        /// What is wrong.
+        why: String,
+    },
     /// The system refused to read.
     #[error("can't read {path}: {source}{}", hint(source))]
     Read {

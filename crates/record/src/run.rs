@@ -251,6 +251,17 @@ pub enum AtEnd {
     Finish,
 }
 
+/// The order in which a run measures its cells.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Order {
+    /// All contexts at the first concurrency, then the first context at all others, then row by row.
+    #[default]
+    Standard,
+    /// Shuffled by the run's seed, anew in every round of repeats; prefill stays before its context's first cell.
+    Shuffled,
+}
+
 /// What was asked of a run. Imports leave what the other tool did not tell at null.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Settings {
@@ -262,11 +273,20 @@ pub struct Settings {
     pub prefill_contexts: Vec<u64>,
     /// Cold requests per prefill context.
     pub prefill_repeats: u32,
-    /// Window length, seconds.
+    /// Window length, seconds; of adaptive windows the length from which on a wider interval will do.
     pub duration_seconds: f64,
+    /// True if windows end by their interval (method section 6), not at a fixed length.
+    #[serde(default)]
+    pub adaptive: bool,
+    /// How often each cell and each prefill row is measured.
+    #[serde(default = "once")]
+    pub repeats: u32,
+    /// The order of the cells.
+    #[serde(default)]
+    pub order: Order,
     /// Output tokens asked per request.
     pub max_output_tokens: u64,
-    /// `fixed_duration`.
+    /// `fixed_duration`, or `adaptive_duration`.
     pub decode_test: String,
     /// How prefill was measured: `cold_alone`, or the other tool's word.
     pub prefill_mode: String,
@@ -300,6 +320,11 @@ pub struct Settings {
     pub allow_busy: Option<bool>,
     /// Threads that read streams.
     pub load_threads: Option<u32>,
+}
+
+/// Records from before there were repeats.
+fn once() -> u32 {
+    1
 }
 
 /// A fact and where it comes from.

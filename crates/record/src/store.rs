@@ -115,10 +115,10 @@ impl RunFolder {
 
     /// Writes a cell's trace, whole or not at all, and returns what the run document says about it.
     pub fn save_trace(&self, cell: &CellTrace) -> Result<TraceFile, RecordError> {
-        let name = cell.meta.cell_name();
+        let name = cell.meta.file_name();
         let bytes = trace::parquet::write(cell)?;
-        let file = format!("{TRACE_FOLDER}/{name}.parquet");
-        let path = self.path.join(TRACE_FOLDER).join(format!("{name}.parquet"));
+        let file = format!("{TRACE_FOLDER}/{name}");
+        let path = self.path.join(TRACE_FOLDER).join(&name);
         fs::create_dir_all(self.path.join(TRACE_FOLDER))
             .map_err(|source| RecordError::Write { path: self.path.join(TRACE_FOLDER), source })?;
         write_whole(&path, &bytes)?;

@@ -123,7 +123,7 @@ impl Engine {
             match next {
                 Next::PrefillDone => self.finish_prefill(),
                 Next::FirstToken { prompt_tokens } => self.emit_first(prompt_tokens, out),
-                Next::Step => self.step(out),
+                Next::Step => self.step(now_ns, out),
             }
         }
         self.now_ns = self.now_ns.max(now_ns);
@@ -266,16 +266,21 @@ impl Engine {
         }
     }
 
-    /// One token for each decoding request.
-    fn step(&mut self, out: &mut Vec<Emission>) {
+    /// One token for each decoding request. The next step is planned from when this one was due, or where it goes
+    /// flat out from `now_ns`.
+    fn step(&mut self, now_ns: u64, out: &mut Vec<Emission>) {
         let tokens = self.batch.len() as u64;
         self.stats.generated_tokens += tokens;
         self.stats.kv_used_tokens += tokens;
-        if self.batch.step(self.now_ns, &self.profile, out) {
+        let ended = self.batch.step(self.now_ns, out);
+        if ended {
             while let Some(ended) = self.batch.take_ended() {
                 self.end(&ended);
             }
-            self.batch.plan_step(self.now_ns, &self.profile);
+        }
+        let from_ns = if self.profile.is_flat_out() { now_ns } else { self.now_ns };
+        self.batch.plan_step(from_ns, &self.profile);
+        if ended {
             self.admit();
         }
     }

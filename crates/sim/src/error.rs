@@ -33,6 +33,12 @@ pub enum SimError {
         /// What is missing.
         why: &'static str,
     },
+    /// The steady profile cannot be so fast or so slow.
+    #[error("the rate must be more than 0 and at most {most} tokens/s for each stream")]
+    Rate {
+        /// The highest that can be given.
+        most: f64,
+    },
     /// No engine of this name is known.
     #[error("no dialect `{name}`: give one of {known}")]
     UnknownDialect {

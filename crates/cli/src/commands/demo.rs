@@ -22,7 +22,8 @@ pub(crate) fn demo(args: DemoArgs) -> anyhow::Result<u8> {
         matrix.contexts = Some(List(CONTEXTS.to_vec()));
         matrix.concurrency = Some(List(CONCURRENCY.to_vec()));
     }
-    if !args.full {
+    // An adaptive window ends by itself as early as it may.
+    if !args.full && !matrix.adaptive {
         matrix.duration = matrix.duration.or(Some(DURATION));
     }
     if args.output.dry_run && !args.full && !named && !args.output.quiet {

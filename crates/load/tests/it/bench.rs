@@ -21,6 +21,11 @@ const METRICS: MetricNames = MetricNames {
     cached_tokens: &["vllm:prompt_tokens_cached_total"],
     kv_used: &["vllm:kv_cache_usage_perc"],
     preemptions: &["vllm:num_preemptions_total"],
+    drafts: &["vllm:spec_decode_num_drafts_total"],
+    draft_tokens: &["vllm:spec_decode_num_draft_tokens_total"],
+    accepted_tokens: &["vllm:spec_decode_num_accepted_tokens_total"],
+    accepted_per_position: &["vllm:spec_decode_num_accepted_tokens_per_pos_total"],
+    acceptance_length: &["sglang:spec_accept_length"],
 };
 
 /// Long enough that only a hang reaches it.
@@ -105,6 +110,8 @@ impl Bench {
             concurrency,
             max_output_tokens: max_tokens,
             duration,
+            adaptive: None,
+            repeat: None,
             requests: vec![self.request("Say something.", max_tokens)],
             scouts: Vec::new(),
             calibration: None,
@@ -116,6 +123,7 @@ impl Bench {
     pub(crate) fn prefill(&self, prompts: &[String]) -> PrefillSpec {
         PrefillSpec {
             context_nominal: 1024,
+            repeat: None,
             max_output_tokens: 1,
             requests: prompts.iter().map(|prompt| self.request(prompt, 1)).collect(),
         }

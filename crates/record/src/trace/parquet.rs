@@ -55,11 +55,16 @@ const SCHEMA: &str = "message trace {
     optional binary token_source (STRING);
     optional int32 reads (INTEGER(32, false));
     optional int32 events (INTEGER(32, false));
+    optional int32 unknown_events (INTEGER(32, false));
     optional int64 time_ns (INTEGER(64, false));
     optional double running;
     optional double waiting;
     optional double generated_tokens;
     optional double kv_used;
+    optional double drafts;
+    optional double draft_tokens;
+    optional double accepted_tokens;
+    optional double acceptance_length;
 }";
 
 /// Columns whose values mostly grow: stored as differences.
@@ -205,6 +210,7 @@ fn request_column(name: &str, rows: &[RequestRow]) -> Result<Option<Column>, Str
         "token_source" => Column::text(iter.map(|row| word(&row.token_source).map(Some)))?,
         "reads" => Column::u32(iter.map(|row| Some(row.reads))),
         "events" => Column::u32(iter.map(|row| Some(row.events))),
+        "unknown_events" => Column::u32(iter.map(|row| row.unknown_events)),
         _ => return Ok(None),
     }))
 }
@@ -217,6 +223,10 @@ fn sample_column(name: &str, rows: &[SampleRow]) -> Option<Column> {
         "waiting" => Column::f64(rows.map(|row| row.waiting)),
         "generated_tokens" => Column::f64(rows.map(|row| row.generated_tokens)),
         "kv_used" => Column::f64(rows.map(|row| row.kv_used)),
+        "drafts" => Column::f64(rows.map(|row| row.drafts)),
+        "draft_tokens" => Column::f64(rows.map(|row| row.draft_tokens)),
+        "accepted_tokens" => Column::f64(rows.map(|row| row.accepted_tokens)),
+        "acceptance_length" => Column::f64(rows.map(|row| row.acceptance_length)),
         _ => return None,
     })
 }
@@ -287,7 +297,11 @@ fn read_samples(group: &Group<'_>, samples: &mut Vec<SampleRow>) -> Result<(), S
     group.each("running", rows, Column::into_f64, |row, value| row.running = value)?;
     group.each("waiting", rows, Column::into_f64, |row, value| row.waiting = value)?;
     group.each("generated_tokens", rows, Column::into_f64, |row, value| row.generated_tokens = value)?;
-    group.each("kv_used", rows, Column::into_f64, |row, value| row.kv_used = value)
+    group.each("kv_used", rows, Column::into_f64, |row, value| row.kv_used = value)?;
+    group.each("drafts", rows, Column::into_f64, |row, value| row.drafts = value)?;
+    group.each("draft_tokens", rows, Column::into_f64, |row, value| row.draft_tokens = value)?;
+    group.each("accepted_tokens", rows, Column::into_f64, |row, value| row.accepted_tokens = value)?;
+    group.each("acceptance_length", rows, Column::into_f64, |row, value| row.acceptance_length = value)
 }
 
 fn read_requests(group: &Group<'_>, requests: &mut Vec<RequestRow>) -> Result<(), String> {
@@ -315,6 +329,7 @@ fn read_requests(group: &Group<'_>, requests: &mut Vec<RequestRow>) -> Result<()
             token_source: of_word(&needed(&sources[row], "token_source")?)?,
             reads: 0,
             events: 0,
+            unknown_events: None,
         });
     }
     let rows = &mut requests[first..];
@@ -331,6 +346,7 @@ fn read_requests(group: &Group<'_>, requests: &mut Vec<RequestRow>) -> Result<()
     group.each("reasoning_tokens", rows, Column::into_u64, |row, value| row.reasoning_tokens = value)?;
     group.u32("reads", rows, |row, value| row.reads = value)?;
     group.u32("events", rows, |row, value| row.events = value)?;
+    group.each("unknown_events", rows, Column::into_u32, |row, value| row.unknown_events = value)?;
     for (row, error) in rows.iter_mut().zip(group.text("error")?) {
         row.failure = error
             .map(|text| serde_json::from_str(&text))

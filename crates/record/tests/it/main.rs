@@ -8,3 +8,4 @@ mod sample;
 mod schema;
 mod store;
 mod trace;
+mod truth;

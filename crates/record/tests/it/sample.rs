@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use crate::machine;
 use serde_json::json;
 use tokometer_record::{
-    AtEnd, Capacity, Cell, CellTrace, CounterSnapshot, Distribution, Endpoint, Engine, EventRow, Evidence,
-    Failure, FailureKind, Flag, FlagCode, Imported, Interval, LoopEvidence, Model, Outcome, Phase, Prompts,
-    Ready, Reason, ReasonRule, RequestKind, RequestRow, Requests, Run, RunState, SampleRow, ServerView,
-    Settings, Spread, StampSource, Status, Target, Throughput, TokenSource, Tokens, Tool, TraceFile,
-    TraceMeta, Window, WindowView,
+    AdaptiveCheck, AdaptiveEnd, AdaptiveWindow, AtEnd, Capacity, Cell, CellTrace, CounterSnapshot,
+    Distribution, Endpoint, Engine, EventRow, Evidence, Failure, FailureKind, Figure, Flag, FlagCode,
+    Imported, Interval, LoopEvidence, Model, Order, Outcome, Phase, Prompts, Ready, Reason, ReasonRule,
+    RepeatSummary, RequestKind, RequestRow, Requests, Run, RunState, SampleRow, ServerView, Settings,
+    Speculative, SpeculativeSource, Spread, StampSource, Status, Target, Throughput, TokenSource, Tokens,
+    Tool, TraceFile, TraceMeta, Window, WindowView,
 };
 
 pub(crate) fn distribution() -> Distribution {
@@ -59,6 +60,9 @@ pub(crate) fn settings() -> Settings {
         prefill_contexts: vec![8192],
         prefill_repeats: 1,
         duration_seconds: 30.0,
+        adaptive: true,
+        repeats: 2,
+        order: Order::Shuffled,
         max_output_tokens: 4096,
         decode_test: "fixed_duration".to_owned(),
         prefill_mode: "cold_alone".to_owned(),
@@ -80,6 +84,55 @@ pub(crate) fn settings() -> Settings {
     }
 }
 
+pub(crate) fn adaptive() -> AdaptiveWindow {
+    AdaptiveWindow {
+        asked_seconds: 30.0,
+        longest_seconds: 120.0,
+        checks: vec![AdaptiveCheck { seconds: 5.0, half_width_relative: Some(0.004) }],
+        end: AdaptiveEnd::Undecided,
+    }
+}
+
+fn interval() -> Interval {
+    Interval {
+        low: 4990.0,
+        high: 5010.5,
+        half_width_relative: 0.002,
+        level: 0.95,
+        method: "batch_means_t".to_owned(),
+        scope: "within_run".to_owned(),
+    }
+}
+
+fn speculative() -> Speculative {
+    Speculative {
+        acceptance_length: 1.7,
+        acceptance_rate: Some(0.35),
+        accepted_per_position: vec![0.5, 0.2],
+        verify_steps_rate: Some(2941.3),
+        drafts: Some(10),
+        draft_tokens: Some(20),
+        accepted_tokens: Some(7),
+        source: SpeculativeSource::Counters,
+        readings: 2,
+        start_ns: 1,
+        end_ns: 30_000_000_001,
+    }
+}
+
+/// One of the measurements of a cell.
+fn repeat() -> Cell {
+    Cell {
+        window: Some(Window { start_ns: Some(1), end_ns: Some(2), seconds: 1e-9 }),
+        speculative: Some(speculative()),
+        ..Cell::planned(Phase::Decode, 8192, 4)
+    }
+}
+
+fn figure() -> Figure {
+    Figure { name: "looping_streams".to_owned(), value: 1.0, unit: "streams".to_owned(), limit: Some(0.0) }
+}
+
 pub(crate) fn cell() -> Cell {
     let latency = Some(distribution());
     Cell {
@@ -88,25 +141,18 @@ pub(crate) fn cell() -> Cell {
         reason: Some(Reason {
             rule: ReasonRule::Method,
             text: "stream 1 repeated itself".to_owned(),
+            figures: vec![figure()],
             needed: Some(1),
             available: Some(2),
         }),
         flags: vec![Flag {
             code: FlagCode::NotReady,
             detail: "running 3 of 4".to_owned(),
-            value: Some(3.0),
-            limit: Some(4.0),
+            figures: vec![figure()],
         }],
         throughput: Some(Throughput {
             total: 5000.25,
-            interval: Some(Interval {
-                low: 4990.0,
-                high: 5010.5,
-                half_width_relative: 0.002,
-                level: 0.95,
-                method: "batch_means_t".to_owned(),
-                scope: "within_run".to_owned(),
-            }),
+            interval: Some(interval()),
             decoding: Some(5001.0),
             restart_share: Some(0.01),
             batches: vec![1.0, 2.0],
@@ -114,6 +160,7 @@ pub(crate) fn cell() -> Cell {
         }),
         prefill_rate: Some(30_000.0),
         prefill_samples: vec![30_000.0],
+        prefill_interval: Some(interval()),
         ttft_ms: latency.clone(),
         time_between_tokens_ms: latency.clone(),
         per_request_rate: latency.clone(),
@@ -148,6 +195,7 @@ pub(crate) fn cell() -> Cell {
             client: Some(7),
         },
         window: Some(Window { start_ns: Some(1), end_ns: Some(30_000_000_001), seconds: 30.0 }),
+        adaptive: Some(adaptive()),
         ready: Some(ready()),
         server: Some(ServerView {
             samples: 30,
@@ -159,6 +207,8 @@ pub(crate) fn cell() -> Cell {
             kv_used_max: Some(0.5),
         }),
         telemetry: Some(machine::cell_telemetry()),
+        speculative: Some(speculative()),
+        repeats: vec![RepeatSummary { represents: true, ..RepeatSummary::of(2, &repeat()) }],
         stamp_source: Some(StampSource::Kernel),
         client_lag_us: latency,
         events_per_read: Some(1.01),
@@ -241,6 +291,10 @@ pub(crate) fn meta() -> TraceMeta {
         prompt_tokens: Some(2.0),
         cached_tokens: None,
         preemptions: Some(0.0),
+        drafts: Some(3.0),
+        draft_tokens: Some(9.0),
+        accepted_tokens: Some(4.0),
+        accepted_per_position: vec![2.0, 1.0, 1.0],
     };
     TraceMeta {
         schema: TraceMeta::SCHEMA.to_owned(),
@@ -249,12 +303,17 @@ pub(crate) fn meta() -> TraceMeta {
         context_nominal: 8192,
         concurrency: 4,
         max_output_tokens: 4096,
+        repeat: Some(2),
         duration_seconds: 30.0,
         window_start_ns: Some(1),
         window_end_ns: Some(30_000_000_001),
+        adaptive: Some(adaptive()),
         ready: Some(ready()),
         counters_before: Some(snapshot.clone()),
-        counters_after: Some(snapshot),
+        counters_after: Some(snapshot.clone()),
+        counters_window_start: Some(snapshot.clone()),
+        counters_window_end: Some(snapshot.clone()),
+        counters_by_request: vec![None, Some(snapshot.clone())],
         drained: true,
         stamp_source: StampSource::Kernel,
         clock_step_ns: 12,
@@ -284,6 +343,7 @@ pub(crate) fn request(number: u32) -> RequestRow {
         token_source: TokenSource::Usage,
         reads: 9,
         events: 12,
+        unknown_events: Some(1),
     }
 }
 
@@ -304,7 +364,7 @@ pub(crate) fn trace() -> CellTrace {
         events: vec![event, EventRow { tokens: None, payload: false, ..event }],
         samples: vec![
             SampleRow { time_ns: 1, running: Some(4.0), ..SampleRow::default() },
-            SampleRow { time_ns: 2, kv_used: Some(0.1), ..SampleRow::default() },
+            SampleRow { time_ns: 2, kv_used: Some(0.1), drafts: Some(7.0), ..SampleRow::default() },
         ],
     }
 }

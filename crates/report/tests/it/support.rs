@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use tokometer_record::{
-    Accelerator, AtEnd, Capacity, Cell, Distribution, Endpoint, Engine, Evidence, Failure, FailureKind, Flag,
-    FlagCode, Hardware, Interval, LoopEvidence, Model, Phase, Prompts, Reason, ReasonRule, Requests, Run,
-    RunState, Settings, Spread, StampSource, Status, Target, Throughput, TokenSource, Tokens, Tool, Window,
-    import, published,
+    Accelerator, AtEnd, Capacity, Cell, Distribution, Endpoint, Engine, Evidence, Failure, FailureKind,
+    Figure, Flag, FlagCode, Hardware, Interval, LoopEvidence, Model, Order, Phase, Prompts, Reason,
+    ReasonRule, Requests, Run, RunState, Settings, Spread, StampSource, Status, Target, Throughput,
+    TokenSource, Tokens, Tool, Window, import, published,
 };
 
 /// Qwen3.8-Flash-Next on 4 × H200 SXM, as published.
@@ -214,8 +214,9 @@ fn prefill(context: u64, rate: f64) -> Cell {
 }
 
 fn with_status(mut cell: Cell, status: Status) -> Cell {
-    let reason =
-        |rule, text: &str, needed, available| Some(Reason { rule, text: text.to_owned(), needed, available });
+    let reason = |rule, text: &str, needed, available| {
+        Some(Reason { rule, text: text.to_owned(), figures: Vec::new(), needed, available })
+    };
     match status {
         Status::Valid => return cell,
         Status::Planned | Status::OverLimit | Status::OverCapacity | Status::Skipped => {
@@ -276,8 +277,12 @@ pub(crate) fn flag(code: FlagCode) -> Flag {
     Flag {
         code,
         detail: format!("{} was 12.5 with a limit of 10", code.code()),
-        value: Some(12.5),
-        limit: Some(10.0),
+        figures: vec![Figure {
+            name: "figure".to_owned(),
+            value: 12.5,
+            unit: "s".to_owned(),
+            limit: Some(10.0),
+        }],
     }
 }
 
@@ -304,6 +309,9 @@ pub(crate) fn settings(contexts: &[u64], concurrency: &[u32]) -> Settings {
         prefill_contexts: contexts.to_vec(),
         prefill_repeats: 3,
         duration_seconds: 30.0,
+        adaptive: false,
+        repeats: 1,
+        order: Order::Standard,
         max_output_tokens: 4096,
         decode_test: "fixed_duration".to_owned(),
         prefill_mode: "cold_alone".to_owned(),

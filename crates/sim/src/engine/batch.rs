@@ -69,9 +69,9 @@ impl Batch {
         }
     }
 
-    /// One token for each request, and the next step planned. True if some request has ended: then
-    /// [`Batch::take_ended`] and [`Batch::plan_step`] follow.
-    pub(super) fn step(&mut self, due_ns: u64, profile: &Profile, out: &mut Vec<Emission>) -> bool {
+    /// One token for each request; [`Batch::plan_step`] follows. True if some request has ended: then
+    /// [`Batch::take_ended`] comes before that.
+    pub(super) fn step(&mut self, due_ns: u64, out: &mut Vec<Emission>) -> bool {
         let mut ended = false;
         out.reserve(self.decoding.len());
         for decoding in &mut self.decoding {
@@ -79,13 +79,10 @@ impl Batch {
             ended |= emission.finish.is_some();
             out.push(emission);
         }
-        if !ended {
-            self.plan_step(due_ns, profile);
-        }
         ended
     }
 
-    /// Plans the next step behind one that was due at `due_ns`.
+    /// Plans the next step, so much later than `due_ns` as a step takes.
     pub(super) fn plan_step(&mut self, due_ns: u64, profile: &Profile) {
         self.next_step_ns =
             if self.decoding.is_empty() { None } else { Some(due_ns + self.step_time(profile)) };

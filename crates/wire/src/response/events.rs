@@ -8,6 +8,7 @@ use crate::dialect::{Expect, Rules};
 use crate::exchange::{Event, EventSink};
 use crate::failure::{Failure, FailureKind};
 use crate::ledger::{Fell, Ledger};
+use crate::loop_lag;
 use crate::redact::excerpt;
 use crate::repetition::Texts;
 use crate::socket::Stamp;
@@ -97,7 +98,11 @@ impl Events {
         self.count += 1;
         self.in_read = true;
         if let Some(event) = self.held.take() {
-            sink.event(&Event { last_of_read: false, ..event });
+            // Its stamp is that of the read's last segment. It may have come earlier, but not before anybody could
+            // have noticed.
+            let since_ns = loop_lag::waiting_since_ns().unwrap_or(event.arrival_ns);
+            let lag_ns = event.lag_ns.max(event.handled_ns.saturating_sub(since_ns));
+            sink.event(&Event { last_of_read: false, lag_ns, ..event });
         }
         let data = frame.data.trim_ascii();
         match frame.event {
