@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::calibration::Calibration;
 use crate::cell::{Cell, TraceFile};
 use crate::hardware::Hardware;
 
@@ -65,6 +66,9 @@ pub struct Run {
     pub capacity: Capacity,
     /// What was asked of this run.
     pub settings: Settings,
+    /// What was last found about the client on the host that measured.
+    #[serde(default)]
+    pub calibration: Option<Calibration>,
     /// Prefill rows and the decode matrix, in the order of the plan; also those that were not run.
     pub cells: Vec<Cell>,
     /// What the machine did, as a series; null where nothing was read.
@@ -104,6 +108,7 @@ impl Run {
             launch_command: None,
             capacity: Capacity::default(),
             settings,
+            calibration: None,
             cells: Vec::new(),
             telemetry: None,
             unknown: BTreeMap::new(),

@@ -4,10 +4,18 @@
 
 mod adaptive;
 mod build;
+mod cold;
+mod compare;
+mod detail;
 mod exit;
+mod fidelity;
 mod flags;
+mod launch;
 mod ledger;
 mod prefill;
 mod properties;
 mod quantities;
+mod repeats;
+mod speculative;
 mod statuses;
+mod watch;
