@@ -43,6 +43,7 @@ pub use cell::{
 pub use comparison::Comparison;
 pub use detail::{CellDetail, Curve, RateSeries, RequestColumns};
 pub use error::RecordError;
+pub use hardware::{Accelerator, Container, Device, DeviceLink, Hardware, Host};
 pub use repeats::RepeatSummary;
 pub use run::{
     AtEnd, Capacity, Endpoint, Engine, Evidence, Imported, Method, Model, Order, Prompts, Run, RunState,

@@ -18,4 +18,5 @@ mod quantities;
 mod repeats;
 mod speculative;
 mod statuses;
+mod telemetry;
 mod watch;
