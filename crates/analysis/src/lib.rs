@@ -31,6 +31,7 @@ mod repeats;
 mod samples;
 mod server;
 mod speculative;
+pub mod telemetry;
 mod units;
 mod verdict;
 

@@ -1,5 +1,7 @@
 //! Arguments, as the user writes them. Values are checked here; meaning is given in the commands.
 
+pub(crate) mod machine;
+
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
@@ -56,6 +58,8 @@ pub(crate) struct RunArgs {
     pub(crate) url: Option<String>,
     #[command(flatten)]
     pub(crate) target: TargetArgs,
+    #[command(flatten)]
+    pub(crate) machine: machine::MachineArgs,
     #[command(flatten)]
     pub(crate) matrix: MatrixArgs,
     #[command(flatten)]

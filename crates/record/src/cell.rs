@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::adaptive::AdaptiveWindow;
 use crate::repeats::RepeatSummary;
 use crate::speculative::Speculative;
+use crate::telemetry::CellTelemetry;
 use crate::trace::{Failure, LoopEvidence, StampSource, TokenSource};
 use crate::verdict::{Flag, FlagCode, Reason, Status};
 
@@ -270,6 +271,9 @@ pub struct Cell {
     pub ready: Option<Ready>,
     /// The server's own gauges.
     pub server: Option<ServerView>,
+    /// What the machine did meanwhile; null where nothing was read.
+    #[serde(default)]
+    pub telemetry: Option<CellTelemetry>,
     /// Speculative decoding in the window; null where the server does not speculate or does not tell.
     #[serde(default)]
     pub speculative: Option<Speculative>,
@@ -326,6 +330,7 @@ impl Cell {
             adaptive: None,
             ready: None,
             server: None,
+            telemetry: None,
             speculative: None,
             repeats: Vec::new(),
             stamp_source: None,

@@ -11,7 +11,7 @@ mod users;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::run::Accelerator;
+use crate::hardware::Accelerator;
 
 pub use cells::{
     CellPair, GeometricMean, Measured, Metric, MetricRatio, PairedBy, RunRatios, Unpaired, Verdict,

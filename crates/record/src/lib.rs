@@ -20,6 +20,7 @@ pub mod cell;
 pub mod comparison;
 pub mod detail;
 mod error;
+pub mod hardware;
 pub mod import;
 pub mod page;
 pub mod published;
@@ -28,6 +29,7 @@ pub mod run;
 pub mod schema;
 pub mod speculative;
 pub mod store;
+pub mod telemetry;
 pub mod trace;
 pub mod truth;
 pub mod verdict;
@@ -41,13 +43,17 @@ pub use cell::{
 pub use comparison::Comparison;
 pub use detail::{CellDetail, Curve, RateSeries, RequestColumns};
 pub use error::RecordError;
+pub use hardware::{Accelerator, Container, Device, DeviceLink, Hardware, Host};
 pub use repeats::RepeatSummary;
 pub use run::{
-    Accelerator, AtEnd, Capacity, Endpoint, Engine, Evidence, Hardware, Imported, Method, Model, Order,
-    Prompts, Run, RunState, Settings, Target, Tool,
+    AtEnd, Capacity, Endpoint, Engine, Evidence, Imported, Method, Model, Order, Prompts, Run, RunState,
+    Settings, Target, Tool,
 };
 pub use speculative::{Speculative, SpeculativeSource};
 pub use store::RunFolder;
+pub use telemetry::{
+    CellTelemetry, DeviceMeta, DeviceSample, DeviceTelemetry, HostSample, Reading, Telemetry, TelemetryMeta,
+};
 pub use trace::{
     CellTrace, CounterSnapshot, EventRow, Failure, FailureKind, LoopEvidence, Outcome, RequestKind,
     RequestRow, SampleRow, StampSource, TokenSource, TraceMeta,

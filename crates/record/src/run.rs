@@ -6,7 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::calibration::Calibration;
-use crate::cell::Cell;
+use crate::cell::{Cell, TraceFile};
+use crate::hardware::Hardware;
 
 /// How far a run got.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -70,6 +71,9 @@ pub struct Run {
     pub calibration: Option<Calibration>,
     /// Prefill rows and the decode matrix, in the order of the plan; also those that were not run.
     pub cells: Vec<Cell>,
+    /// What the machine did, as a series; null where nothing was read.
+    #[serde(default)]
+    pub telemetry: Option<TraceFile>,
     /// Fields that are null though one would expect a value: dotted path → reason.
     pub unknown: BTreeMap<String, String>,
     /// Facts with their sources, as the probe found them.
@@ -106,6 +110,7 @@ impl Run {
             settings,
             calibration: None,
             cells: Vec::new(),
+            telemetry: None,
             unknown: BTreeMap::new(),
             evidence: Vec::new(),
             remarks: Vec::new(),
@@ -206,28 +211,6 @@ pub struct Engine {
     pub speculative: Option<String>,
     /// Whether it caches prompt prefixes.
     pub prefix_caching: Option<bool>,
-}
-
-/// What the server runs on.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Hardware {
-    /// `discrete_gpu`, `unified_memory`, `cpu`.
-    pub class: Option<String>,
-    /// Accelerators that the server uses, alike ones folded.
-    pub accelerators: Vec<Accelerator>,
-    /// `linux`, …
-    pub os: Option<String>,
-}
-
-/// Alike accelerators.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Accelerator {
-    /// `H200 SXM`.
-    pub name: String,
-    /// How many.
-    pub count: u32,
-    /// Marketing memory of each, GB.
-    pub memory_gb: Option<f64>,
 }
 
 /// How many tokens and requests the server can hold.

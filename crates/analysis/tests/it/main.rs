@@ -19,6 +19,7 @@ mod quantities;
 mod repeats;
 mod speculative;
 mod statuses;
+mod telemetry;
 mod synthetic;
 mod truth;
 mod watch;

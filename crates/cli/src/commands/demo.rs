@@ -2,6 +2,7 @@
 
 use tokometer_sim::{Server, ServerOptions};
 
+use crate::args::machine::MachineArgs;
 use crate::args::{DemoArgs, List, TargetArgs};
 use crate::out;
 use crate::session::Session;
@@ -40,6 +41,7 @@ pub(crate) fn demo(args: DemoArgs) -> anyhow::Result<u8> {
         url: Some(format!("http://{}", server.addr())),
         // No key of the user's is sent to the simulated engine.
         target: TargetArgs { ignore_environment: true, ..TargetArgs::default() },
+        machine: MachineArgs::default(),
         matrix,
         output: args.output,
         may_ask: false,

@@ -186,15 +186,20 @@ impl Measuring<'_> {
             Step::Prefill { prompt_tokens, .. } => *prompt_tokens,
             Step::Cell { context, .. } => *context,
         };
+        let machine = self.site.observed.over(trace);
         let mut cell = tokometer_analysis::summarise(
             trace,
             &Judging {
+                telemetry: machine.as_ref().map(Into::into),
                 simulated: run.simulated,
                 retuned: self.retuned,
                 expected_prompt_tokens: Some(expected),
                 ..Judging::new(&run.settings)
             },
         );
+        if let Some(machine) = machine {
+            tokometer_analysis::telemetry::attach(&mut cell, machine);
+        }
         let saved = self.site.folder.save_trace(trace);
         match &saved {
             Ok(file) => cell.trace = Some(file.clone()),

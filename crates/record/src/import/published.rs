@@ -275,6 +275,7 @@ fn hardware(stated: &HardwareStated) -> Result<Hardware, String> {
             memory_gb: memory.map(|all| all / f64::from(stated.gpu_count)),
         }],
         os: stated.os.clone(),
+        ..Hardware::default()
     })
 }
 

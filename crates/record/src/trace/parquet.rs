@@ -393,7 +393,7 @@ impl<'a> Group<'a> {
     }
 
     /// Puts the values of a column, null or not, into rows.
-    fn each<R, T>(
+    pub(crate) fn each<R, T>(
         &self,
         name: &str,
         rows: &mut [R],

@@ -5,6 +5,7 @@
 mod calibration;
 mod foreign;
 mod import;
+mod machine;
 mod sample;
 mod schema;
 mod store;

@@ -2,15 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use crate::machine;
 use serde_json::json;
 use tokometer_record::calibration::{Ceiling, Check, Errors, Host, Limit, TokenBalance, WindowTokens};
 use tokometer_record::{
-    Accelerator, AdaptiveCheck, AdaptiveEnd, AdaptiveWindow, AtEnd, Calibration, Capacity, Cell, CellTrace,
+    AdaptiveCheck, AdaptiveEnd, AdaptiveWindow, AtEnd, Calibration, Capacity, Cell, CellTrace,
     CounterSnapshot, Distribution, Endpoint, Engine, EventRow, Evidence, Failure, FailureKind, Figure, Flag,
-    FlagCode, Hardware, Imported, Interval, LoopEvidence, Model, Order, Outcome, Phase, Prompts, Ready,
-    Reason, ReasonRule, RepeatSummary, RequestKind, RequestRow, Requests, Run, RunState, SampleRow,
-    ServerView, Settings, Speculative, SpeculativeSource, Spread, StampSource, Status, Target, Throughput,
-    TokenSource, Tokens, Tool, TraceFile, TraceMeta, Window, WindowView,
+    FlagCode, Imported, Interval, LoopEvidence, Model, Order, Outcome, Phase, Prompts, Ready, Reason,
+    ReasonRule, RepeatSummary, RequestKind, RequestRow, Requests, Run, RunState, SampleRow, ServerView,
+    Settings, Speculative, SpeculativeSource, Spread, StampSource, Status, Target, Throughput, TokenSource,
+    Tokens, Tool, TraceFile, TraceMeta, Window, WindowView,
 };
 
 pub(crate) fn distribution() -> Distribution {
@@ -206,6 +207,7 @@ pub(crate) fn cell() -> Cell {
             over_share: Some(0.0),
             kv_used_max: Some(0.5),
         }),
+        telemetry: Some(machine::cell_telemetry()),
         speculative: Some(speculative()),
         repeats: vec![RepeatSummary { represents: true, ..RepeatSummary::of(2, &repeat()) }],
         stamp_source: Some(StampSource::Kernel),
@@ -258,11 +260,7 @@ pub(crate) fn run() -> Run {
             speculative: text("mtp 1"),
             prefix_caching: Some(true),
         },
-        hardware: Hardware {
-            class: text("discrete_gpu"),
-            accelerators: vec![Accelerator { name: "H200 SXM".to_owned(), count: 4, memory_gb: Some(141.0) }],
-            os: text("linux"),
-        },
+        hardware: machine::hardware(),
         launch_command: text("vllm serve"),
         capacity: Capacity {
             kv_tokens: Some(1),
@@ -272,6 +270,11 @@ pub(crate) fn run() -> Run {
         },
         calibration: Some(calibration()),
         cells: vec![Cell::planned(Phase::Prefill, 8192, 1), cell()],
+        telemetry: Some(TraceFile {
+            file: "telemetry.parquet".to_owned(),
+            sha256: "00".repeat(32),
+            bytes: 9,
+        }),
         unknown: BTreeMap::from([("engine.build".to_owned(), "not told".to_owned())]),
         evidence: vec![Evidence {
             field: "engine.version".to_owned(),

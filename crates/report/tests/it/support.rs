@@ -95,6 +95,7 @@ pub(crate) fn everything() -> Run {
         class: Some("discrete_gpu".to_owned()),
         accelerators: vec![Accelerator { name: "H200 SXM".to_owned(), count: 4, memory_gb: Some(141.0) }],
         os: Some("linux".to_owned()),
+        ..Hardware::default()
     };
     run.capacity = Capacity {
         kv_tokens: Some(1_048_576),
