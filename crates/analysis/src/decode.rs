@@ -5,8 +5,8 @@ use tokometer_record::{Cell, CellTrace, Outcome, Phase, Requests, Tokens, TraceM
 use crate::ledger::{Ledger, Request, ordered_events};
 use crate::rates::{STEADY_FROM_SECONDS, Span, seconds, steady, throughput};
 use crate::samples::{Samples, spread};
-use crate::verdict::{self, Facts};
-use crate::{Context, latency, prefill, server};
+use crate::verdict::{self, Facts, Lag, Unknown};
+use crate::{Context, cold, latency, server, speculative};
 
 /// Why the numbers of the window are null where it was not reached.
 const NO_WINDOW: &str = "the window was not reached";
@@ -31,8 +31,15 @@ pub(crate) fn summarise(trace: &CellTrace, context: &Context<'_>) -> Cell {
     }
     facts.median_output = median_output(&ledger);
     facts.counts_told = ledger.all_told();
+    facts.unknown = Unknown::of(&ledger.requests);
     if context.settings.cold == Some(true) {
-        facts.cached_share = prefill::largest_cached_share(ledger.streams());
+        let aimed_at = context.expected_prompt_tokens.unwrap_or(meta.context_nominal);
+        match cold::share_of_streams(trace, &ledger, aimed_at) {
+            Ok(share) => facts.cached_share = Some(share),
+            Err(why) => {
+                cell.unknown.insert("tokens.cached".to_owned(), format!("no request told it; {why}"));
+            }
+        }
     }
     facts.cut_allowance = left_by_cut_requests(trace, &ledger, cell.tokens.per_event);
     verdict::judge(&mut cell, &facts);
@@ -62,6 +69,7 @@ fn left_by_cut_requests(trace: &CellTrace, ledger: &Ledger<'_>, tokens_per_event
 pub(crate) fn describe(cell: &mut Cell, trace: &CellTrace, ledger: &Ledger<'_>) {
     let meta = &trace.meta;
     cell.ready.clone_from(&meta.ready);
+    cell.adaptive.clone_from(&meta.adaptive);
     cell.stamp_source = Some(meta.stamp_source);
     cell.loops.clone_from(&meta.loops);
     cell.error = first_failure(meta, ledger);
@@ -224,6 +232,14 @@ fn measure(cell: &mut Cell, facts: &mut Facts<'_>, trace: &CellTrace, ledger: &L
         cell.unknown.insert("server".to_owned(), "no sample of the server's gauges in the window".to_owned());
     }
 
+    match speculative::view(trace, window, cell.throughput.as_ref().map(|rates| rates.total)) {
+        None => {}
+        Some(Ok(figures)) => cell.speculative = Some(figures),
+        Some(Err(why)) => {
+            cell.unknown.insert("speculative".to_owned(), why.to_owned());
+        }
+    }
+
     let mut gaps = latency::Gaps::default();
     for request in ledger.streams() {
         gaps.add(request, window);
@@ -253,11 +269,17 @@ fn measure(cell: &mut Cell, facts: &mut Facts<'_>, trace: &CellTrace, ledger: &L
     if cell.client_lag_us.is_none() {
         cell.unknown.insert("client_lag_us".to_owned(), "no event came in the window".to_owned());
     }
-    facts.lag_p99_ms = lags.p99_raw().map(|micros| micros / 1e3);
     // Where every read held several events, the mean gaps of the requests are the best measure left.
-    facts.median_gap_ms = own_stamps
+    let median_gap = own_stamps
         .median()
         .or_else(|| Samples::new(ledger.streams().filter_map(latency::mean_gap_ms)).median());
+    facts.lag = lags.p99_raw().zip(median_gap).map(|(micros, of_ms)| Lag {
+        p99_ms: micros / 1e3,
+        of_ms,
+        of: "median gap",
+        of_name: "median_gap",
+    });
+    facts.running_at_most = verdict::mean_at_most(&server::running(&trace.samples, window));
     if window.seconds() >= STEADY_FROM_SECONDS {
         facts.steady = steady(ledger, window, concurrency);
         if facts.steady.is_none() {

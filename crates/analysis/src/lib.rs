@@ -14,19 +14,35 @@
 //! # }
 //! ```
 
+pub mod adaptive;
+mod cold;
+pub mod compare;
 mod decode;
+mod detail;
+mod error;
 mod exit;
+pub mod fidelity;
 mod latency;
+mod launch;
 mod ledger;
 mod prefill;
 mod rates;
+mod repeats;
 mod samples;
 mod server;
+mod speculative;
+pub mod telemetry;
+mod units;
 mod verdict;
 
 use tokometer_record::{Cell, CellTrace, Phase, Settings};
 
+pub use compare::{CompareOptions, Gate, compare, parse_service_level};
+pub use detail::detail;
+pub use error::AnalysisError;
 pub use exit::exit_code;
+pub use launch::effective as effective_settings;
+pub use repeats::combine;
 
 /// What a trace does not say about its cell.
 #[derive(Debug, Clone, Copy)]
@@ -39,6 +55,8 @@ pub struct Context<'a> {
     pub retuned: bool,
     /// True if the engine was told to force speculative acceptance.
     pub synthetic_acceptance: bool,
+    /// What the accelerators' telemetry said over the cell; none where there is none.
+    pub telemetry: Option<Telemetry>,
     /// Prompt tokens that were aimed at, where they are not the cell's label (a shortened prefill prompt).
     pub expected_prompt_tokens: Option<u64>,
 }
@@ -51,9 +69,24 @@ impl<'a> Context<'a> {
             simulated: false,
             retuned: false,
             synthetic_acceptance: false,
+            telemetry: None,
             expected_prompt_tokens: None,
         }
     }
+}
+
+/// What the accelerators did while a cell was measured, over the samples in which they were busy. A share is null
+/// where the accelerators don't tell it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Telemetry {
+    /// Samples of busy accelerators, all of the server's together.
+    pub busy_samples: u64,
+    /// Share of these in which heat or the hardware slowed a clock down.
+    pub slowed_share: Option<f64>,
+    /// Share of these in which the power limit held a clock back.
+    pub power_capped_share: Option<f64>,
+    /// Share of these with a clock above its rated maximum.
+    pub over_rated_share: Option<f64>,
 }
 
 /// The row of a measured cell: every number of method section 4, its uncertainty, its verdict.

@@ -1,13 +1,13 @@
 //! Rates of a window: total rate, decoding rate, restart share, and whether they are steady.
 
 use tokometer_record::{Interval, Throughput, TraceMeta};
-use tokometer_stats::{Slope, batch_means, lag1, mean, mser5, slope};
+use tokometer_stats::{Slope, batch_means, change_points, lag1, mean, mser5, slope};
 
 use crate::ledger::Ledger;
 use crate::samples::LEVEL;
 
 /// Equal batches of the window that make the interval (method section 6).
-const BATCHES: u64 = 6;
+pub(crate) const BATCHES: u64 = 6;
 /// Bins of the steady-state test.
 const BIN_NS: u64 = 250_000_000;
 /// The shortest window that the steady-state test judges.
@@ -83,14 +83,29 @@ impl Work {
     }
 }
 
+/// When a token counts.
+#[derive(Clone, Copy, PartialEq)]
+enum Counting {
+    /// With the event that brought it.
+    AtArrival,
+    /// Evenly over the gap that ends with that event, which is when it was made: a span that is shorter than a few
+    /// gaps then does not depend on whether one event more or less falls into it.
+    OverItsGap,
+}
+
 /// What the streams did in each of several spans that follow each other.
-fn work(ledger: &Ledger<'_>, spans: &[Span]) -> Vec<Work> {
+fn work(ledger: &Ledger<'_>, spans: &[Span], counting: Counting) -> Vec<Work> {
     let mut all = vec![Work::default(); spans.len()];
     for request in ledger.streams() {
+        let mut before: Option<u64> = None;
         for (event, added) in request.events.iter().zip(&request.added) {
-            let index = spans.partition_point(|span| span.end <= event.arrival_ns);
-            if spans.get(index).is_some_and(|span| span.holds(event.arrival_ns)) {
-                all[index].tokens += added;
+            let to = event.arrival_ns;
+            let from = before.filter(|_| counting == Counting::OverItsGap).unwrap_or(to);
+            if *added > 0.0 {
+                add_tokens(&mut all, spans, from.min(to), to, *added);
+            }
+            if event.payload {
+                before = Some(to);
             }
         }
         if let (Some(first), Some(last)) = (request.first_payload(), request.last_payload()) {
@@ -106,11 +121,24 @@ fn work(ledger: &Ledger<'_>, spans: &[Span]) -> Vec<Work> {
     all
 }
 
+/// Adds tokens that came evenly over `from..to`, or all at once where both are the same.
+fn add_tokens(all: &mut [Work], spans: &[Span], from: u64, to: u64, tokens: f64) {
+    let begin = spans.partition_point(|span| span.end <= from);
+    for (span, work) in spans[begin..].iter().zip(&mut all[begin..]).take_while(|(span, _)| span.start <= to)
+    {
+        if from == to {
+            work.tokens += if span.holds(to) { tokens } else { 0.0 };
+        } else {
+            work.tokens += tokens * span.overlap(from, to) as f64 / (to - from) as f64;
+        }
+    }
+}
+
 /// The rates of a cell, and the tokens that arrived in its window.
 pub(crate) fn throughput(ledger: &Ledger<'_>, window: Span, concurrency: u32) -> (Throughput, f64) {
-    let whole = work(ledger, &[window])[0];
+    let whole = work(ledger, &[window], Counting::AtArrival)[0];
     let total = whole.tokens / window.seconds();
-    let batches: Vec<f64> = work(ledger, &window.parts(BATCHES))
+    let batches: Vec<f64> = work(ledger, &window.parts(BATCHES), Counting::OverItsGap)
         .into_iter()
         .filter_map(|work| work.decoding_rate(concurrency))
         .collect();
@@ -158,6 +186,17 @@ pub(crate) struct Steady {
     pub(crate) slope: Slope,
     /// Rise of that line over the window ÷ mean.
     pub(crate) drift: f64,
+    /// When the level of the rate last changed, if it did. It says when, and decides nothing.
+    pub(crate) last_change: Option<Change>,
+}
+
+/// A change of the level of a rate.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Change {
+    /// Seconds into the window.
+    pub(crate) seconds: f64,
+    /// How far the mean behind it is off the mean before it, relative.
+    pub(crate) relative: f64,
 }
 
 /// The steady-state test. `None` where too few bins were decoded to judge.
@@ -165,7 +204,7 @@ pub(crate) fn steady(ledger: &Ledger<'_>, window: Span, concurrency: u32) -> Opt
     let bins = window.bins();
     // A bin with less than half of its stream time decoding says little about the rate.
     let least = 0.5 * f64::from(concurrency) * seconds(BIN_NS);
-    let points: Vec<(f64, f64)> = work(ledger, &bins)
+    let points: Vec<(f64, f64)> = work(ledger, &bins, Counting::OverItsGap)
         .iter()
         .enumerate()
         .filter(|(_, work)| work.stream_seconds >= least)
@@ -186,5 +225,15 @@ pub(crate) fn steady(ledger: &Ledger<'_>, window: Span, concurrency: u32) -> Opt
         cut_difference,
         slope,
         drift,
+        last_change: last_change(&points, &rates),
     })
+}
+
+/// The last change of level of `rates`, which are those of `points`.
+fn last_change(points: &[(f64, f64)], rates: &[f64]) -> Option<Change> {
+    let changes = change_points(rates);
+    let (last, before) = (*changes.last()?, changes.len().checked_sub(2).map_or(0, |index| changes[index]));
+    let relative = mean(&rates[last..])? / mean(&rates[before..last])? - 1.0;
+    let seconds = points.get(last)?.0 * seconds(BIN_NS);
+    relative.is_finite().then_some(Change { seconds, relative })
 }

@@ -7,11 +7,11 @@ use crate::rates::Span;
 
 /// The gauges during the window; `None` where there was no sample in it.
 pub(crate) fn view(samples: &[SampleRow], window: Span, concurrency: u32) -> Option<ServerView> {
-    let inside: Vec<&SampleRow> = samples.iter().filter(|sample| window.holds(sample.time_ns)).collect();
+    let inside: Vec<&SampleRow> = inside(samples, window).collect();
     let values = |gauge: fn(&SampleRow) -> Option<f64>| -> Vec<f64> {
         inside.iter().filter_map(|sample| gauge(sample)).filter(|value| value.is_finite()).collect()
     };
-    let running = values(|sample| sample.running);
+    let running = running(samples, window);
     let waiting = values(|sample| sample.waiting);
     (!inside.is_empty()).then(|| ServerView {
         samples: inside.len() as u64,
@@ -22,6 +22,15 @@ pub(crate) fn view(samples: &[SampleRow], window: Span, concurrency: u32) -> Opt
         over_share: share(&running, |value| value > f64::from(concurrency)),
         kv_used_max: largest(&values(|sample| sample.kv_used)),
     })
+}
+
+/// The running gauge during the window.
+pub(crate) fn running(samples: &[SampleRow], window: Span) -> Vec<f64> {
+    inside(samples, window).filter_map(|sample| sample.running).filter(|value| value.is_finite()).collect()
+}
+
+fn inside(samples: &[SampleRow], window: Span) -> impl Iterator<Item = &SampleRow> {
+    samples.iter().filter(move |sample| window.holds(sample.time_ns))
 }
 
 fn largest(values: &[f64]) -> Option<f64> {

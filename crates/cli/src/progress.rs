@@ -43,9 +43,10 @@ impl Progress {
         }
     }
 
-    /// The result of one cell.
-    pub(crate) fn finished(&self, cell: &Cell, done: usize, of: usize) {
-        self.note(&format!("[{done:>2}/{of}] {}", line(cell)));
+    /// The result of one cell, or of one of its repeats.
+    pub(crate) fn finished(&self, cell: &Cell, repeat: Option<u32>, done: usize, of: usize) {
+        let repeat = repeat.map_or_else(String::new, |repeat| format!("repeat {repeat}, "));
+        self.note(&format!("[{done:>2}/{of}] {repeat}{}", line(cell)));
     }
 
     /// Runs `work`, moving the bar meanwhile. `left` is the estimate of the whole run's rest in seconds.
@@ -138,5 +139,9 @@ fn line(cell: &Cell) -> String {
         .interval
         .as_ref()
         .map_or_else(String::new, |interval| format!(" ± {:.1} %", interval.half_width_relative * 100.0));
-    format!("{name}: {:.1} tok/s{interval}{ttft}", throughput.total)
+    let window = match (&cell.adaptive, &cell.window) {
+        (Some(_), Some(window)) => format!(" in {:.1} s", window.seconds),
+        _ => String::new(),
+    };
+    format!("{name}: {:.1} tok/s{interval}{window}{ttft}", throughput.total)
 }

@@ -1,9 +1,12 @@
 //! One measuring session: from the arguments to a saved run.
 
+mod adaptive;
 mod advice;
 mod ask;
 mod ending;
 pub(crate) mod interrupt;
+mod launch;
+mod machine;
 mod measure;
 mod prompts;
 pub(crate) mod server;
@@ -21,7 +24,9 @@ use tokometer_record::{RecordError, Run, RunFolder, RunState};
 use tokometer_target::{Busy, ProbeOptions, Target};
 use tokometer_wire::clock::Clock;
 
+use crate::args::machine::MachineArgs;
 use crate::args::{MatrixArgs, OutputArgs, TargetArgs};
+use crate::calibration::kept;
 use crate::failure::{self, Hinted};
 use crate::out;
 use crate::progress::Progress;
@@ -35,6 +40,7 @@ struct Site {
     corpus: Option<Arc<Corpus>>,
     threads: usize,
     folder: RunFolder,
+    observed: machine::Observed,
 }
 
 /// What a session is to do.
@@ -42,6 +48,7 @@ pub(crate) struct Session {
     /// Server; none: look for one on this machine.
     pub(crate) url: Option<String>,
     pub(crate) target: TargetArgs,
+    pub(crate) machine: MachineArgs,
     pub(crate) matrix: MatrixArgs,
     pub(crate) output: OutputArgs,
     /// Ask before starting, on a terminal.
@@ -56,18 +63,33 @@ impl Session {
         let code = runtime.block_on(self.make(clock));
         // A name look-up or a probe that hangs must not keep the process.
         runtime.shutdown_timeout(Duration::from_millis(200));
-        code
+        match &code {
+            Err(error) => launch::interrupted(error).map_or(code, Ok),
+            Ok(_) => code,
+        }
     }
 
     /// Probe, plan, question, measurement.
     async fn make(self, clock: Clock) -> anyhow::Result<u8> {
         let (corpus_name, corpus) = prompts::corpus(&self.matrix)?.unzip();
-        let url = match &self.url {
-            Some(url) => url.clone(),
-            None => server::find(&tokometer_target::USUAL_PORTS, self.may_ask, self.output.quiet).await?,
+        let url = match (&self.url, &self.machine.launch) {
+            (Some(url), _) => url.clone(),
+            (None, Some(command)) => launch::url(command)?,
+            (None, None) => {
+                server::find(&tokometer_target::USUAL_PORTS, self.may_ask, self.output.quiet).await?
+            }
         };
         let idle = Duration::from_secs_f64(self.matrix.timeout);
         let server = server::reach(&url, &self.target, idle, clock)?;
+        // From here on every way out ends what was launched.
+        let mut interrupt = None;
+        let mut launched = match &self.machine.launch {
+            None => None,
+            Some(command) => {
+                let flag = interrupt.insert(interrupt::flag(self.output.quiet)?);
+                Some(launch::Launch::start(&self, command, &server, &url, flag).await?)
+            }
+        };
         let target = self.probe(&server).await?;
         self.refuse_busy(&target, &server).await?;
         let plan =
@@ -76,24 +98,46 @@ impl Session {
         let threads = self.matrix.load_threads.map_or_else(LoadEngine::default_threads, usize::from);
         let mut run = settings::record(&self, &target, &plan, threads, clock);
         run.settings.corpus = corpus_name;
+        match kept::last() {
+            Ok(calibration) => run.calibration = Some(calibration),
+            Err(why) => drop(run.unknown.insert("calibration".to_owned(), why)),
+        }
+        let mut observed = machine::Observed::look(&self.machine, &mut run)?;
         if !self.output.quiet {
             out::say(&ask::plan_text(&run, &plan));
+            machine::show(&run);
         }
-        let sends = !self.output.dry_run && !plan.steps.is_empty();
+        // Who launches a server has decided; and a signal could not be heard during the question.
+        let sends = !self.output.dry_run && !plan.steps.is_empty() && launched.is_none();
         if sends && self.may_ask && !self.output.yes && out::can_ask() && !ask::confirmed()? {
             out::say("nothing was measured");
             return Ok(failure::INTERRUPTED);
         }
 
-        let interrupt = interrupt::flag(self.output.quiet)?;
+        let interrupt = match interrupt {
+            Some(flag) => flag,
+            None => interrupt::flag(self.output.quiet)?,
+        };
         let folder = self.folder(&run).with_context(|| {
             Hinted::new("the run could not be saved", "make room, or give another folder with --out")
         })?;
+        if let Some(launched) = &mut launched {
+            launched.keep_log(&folder)?;
+        }
         if self.output.dry_run {
+            drop(launched);
             return self.finish(&run, &folder);
         }
-        let site = Site { server, target, plan, corpus, threads, folder };
+        observed.watch(&mut run, clock);
+        let site = Site { server, target, plan, corpus, threads, folder, observed };
         let measured = Box::pin(self.measure_at(&site, &mut run, interrupt, clock)).await;
+        site.observed.finish(&mut run, &site.folder);
+        if let Some(launched) = &mut launched {
+            if measured.is_err() {
+                launched.note_end(&mut run);
+            }
+            launched.stop();
+        }
         site.folder.release_reserve();
         run.elapsed_seconds = Some(clock.now_ns() as f64 / 1e9);
         match measured.and_then(|()| Ok(site.folder.save_run(&run)?)) {
@@ -179,8 +223,10 @@ impl Session {
             prompts: &prompts,
             site,
             progress: &progress,
+            adaptive: self.matrix.adaptive,
             retuned,
             prefill_output,
+            rows: std::cell::RefCell::default(),
         }
         .all(run)
         .await

@@ -1,8 +1,10 @@
 //! The conductor: drives one cell through its phases (method section 5.4) and gathers its trace.
 
+mod adaptive;
 mod calibration;
 mod drain;
 mod gathering;
+mod idle;
 mod ready;
 mod sampler;
 mod spec;
@@ -26,6 +28,7 @@ use drain::When;
 use gathering::Gathering;
 use sampler::Sampler;
 
+pub use adaptive::{Adaptive, Checked, WindowRule};
 pub use spec::{CellSpec, PrefillSpec, Timing};
 
 /// How often a warm-up is looked at.
@@ -60,6 +63,7 @@ impl Conductor {
     pub async fn run_cell(&self, spec: &CellSpec) -> CellTrace {
         let mut cell =
             self.begin(Phase::Decode, spec.context_nominal, spec.concurrency, spec.max_output_tokens);
+        cell.meta.repeat = spec.repeat;
         cell.meta.duration_seconds = spec.duration.as_secs_f64();
         let before = self.drain(When::Before, &mut cell).await;
         cell.meta.counters_before = before.counters;
@@ -76,16 +80,18 @@ impl Conductor {
     /// Measures the prefill rate of one context: each request alone on the server.
     pub async fn run_prefill(&self, spec: &PrefillSpec) -> CellTrace {
         let mut cell = self.begin(Phase::Prefill, spec.context_nominal, 1, spec.max_output_tokens);
+        cell.meta.repeat = spec.repeat;
         let mut seen = true;
         for (index, request) in spec.requests.iter().enumerate() {
             let drained = self.drain(When::Before, &mut cell).await;
             seen &= drained.seen;
             if index == 0 {
-                cell.meta.counters_before = drained.counters;
+                cell.meta.counters_before.clone_from(&drained.counters);
             }
             if !self.may_go_on(&mut cell) {
                 break;
             }
+            cell.meta.counters_by_request.push(drained.counters);
             self.show(LivePhase::Prefill, self.clock.now_ns(), 0.0, 0.0);
             self.one(RequestKind::Prefill, request, &mut cell).await;
             if cell.meta.interrupted || cell.has_failed() {
@@ -215,8 +221,11 @@ impl Conductor {
         };
         cell.samples.append(&mut sampler.take());
         let finish = spec.at_end == AtEnd::Finish && measured && !self.wants_to_end();
-        flight.tell(if finish { Signal::Finish } else { Signal::Cut });
         self.show(LivePhase::Stop, self.clock.now_ns(), 0.0, 0.0);
+        if measured && !finish {
+            self.pause(self.timing.linger).await;
+        }
+        flight.tell(if finish { Signal::Finish } else { Signal::Cut });
         cell.absorb(flight.landed(&self.interrupt).await);
     }
 

@@ -27,6 +27,7 @@ pub(crate) fn request_row(number: u32, stream: &Stream, exchange: &wire::Exchang
         token_source: token_source(exchange.token_source),
         reads: exchange.reads,
         events: exchange.events,
+        unknown_events: Some(exchange.unknown_events),
     }
 }
 
@@ -50,6 +51,7 @@ pub(crate) fn unsent(number: u32, stream: &Stream, now_ns: u64, cause: wire::Fai
         token_source: record::TokenSource::Events,
         reads: 0,
         events: 0,
+        unknown_events: Some(0),
     }
 }
 

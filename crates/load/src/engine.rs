@@ -5,6 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use tokio::runtime::Runtime;
 use tokio::sync::{Semaphore, mpsc, oneshot, watch};
@@ -13,6 +14,7 @@ use tokometer_wire::clock::Clock;
 use tokometer_wire::{Connector, Expect};
 
 use crate::flight::{CellState, Flight};
+use crate::peek::{self, Asked};
 use crate::recording::Recording;
 use crate::signal::{self, LocalSignal, Signal};
 use crate::stream::{self, Shared, Stream};
@@ -46,6 +48,23 @@ pub enum LoadError {
     },
 }
 
+/// How the workers run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LoadOptions {
+    /// Worker threads; at least one is started.
+    pub threads: usize,
+    /// A worker sleeps for so long at each wake-up, before it reads. It holds the client up on purpose, to see
+    /// that the figures stay true or that the cell says why they do not; nothing that measures sets it.
+    pub delay_per_wakeup: Option<Duration>,
+}
+
+impl LoadOptions {
+    /// So many threads, held up by nothing.
+    pub fn threads(threads: usize) -> LoadOptions {
+        LoadOptions { threads, delay_per_wakeup: None }
+    }
+}
+
 /// The streams that one worker is to run.
 struct Job {
     streams: Vec<Stream>,
@@ -53,6 +72,7 @@ struct Job {
     state: Arc<CellState>,
     signal: watch::Receiver<Signal>,
     reply: oneshot::Sender<Recording>,
+    looks: mpsc::Receiver<Asked>,
 }
 
 struct Worker {
@@ -69,14 +89,23 @@ pub struct LoadEngine {
 impl LoadEngine {
     /// Starts `threads` workers (at least one) that connect through `connector`.
     pub fn start(threads: usize, connector: &Connector, clock: Clock) -> Result<LoadEngine, LoadError> {
-        let threads = threads.max(1);
+        LoadEngine::start_with(LoadOptions::threads(threads), connector, clock)
+    }
+
+    /// Starts workers that connect through `connector`.
+    pub fn start_with(
+        options: LoadOptions,
+        connector: &Connector,
+        clock: Clock,
+    ) -> Result<LoadEngine, LoadError> {
+        let threads = options.threads.max(1);
         let mut engine = LoadEngine { workers: Vec::new() };
         for index in 0..threads {
             let (jobs, inbox) = mpsc::channel(1);
             let (ready, started) = std::sync::mpsc::channel();
             let desk = Desk { connector: connector.clone(), clock, openings: OPENINGS.div_ceil(threads) };
             // The event loop is built on its own thread, where alone it may be dropped.
-            let work = move || match event_loop(clock) {
+            let work = move || match event_loop(clock, options.delay_per_wakeup) {
                 Ok(runtime) => {
                     ready.send(Ok(())).ok();
                     desk.serve_on(&runtime, inbox);
@@ -137,11 +166,18 @@ impl LoadEngine {
             let worker = index % shares.len();
             shares[worker].push(stream);
         }
-        let mut replies = Vec::new();
+        let (mut replies, mut looks) = (Vec::new(), Vec::new());
         for (worker, share) in self.workers.iter().zip(shares).filter(|(_, share)| !share.is_empty()) {
             let (reply, receiver) = oneshot::channel();
-            let job =
-                Job { streams: share, expect, state: Arc::clone(&state), signal: signal.subscribe(), reply };
+            let (look, asked) = mpsc::channel(1);
+            let job = Job {
+                streams: share,
+                expect,
+                state: Arc::clone(&state),
+                signal: signal.subscribe(),
+                reply,
+                looks: asked,
+            };
             if let Some(jobs) = &worker.jobs
                 && let Err(mpsc::error::SendError(job)) = jobs.send(job).await
             {
@@ -151,8 +187,9 @@ impl LoadEngine {
                 }
             }
             replies.push(receiver);
+            looks.push(look);
         }
-        Flight { signal, state, replies }
+        Flight { signal, state, replies, looks }
     }
 }
 
@@ -170,10 +207,10 @@ impl Drop for LoadEngine {
     }
 }
 
-fn event_loop(clock: Clock) -> std::io::Result<Runtime> {
+fn event_loop(clock: Clock, delay: Option<Duration>) -> std::io::Result<Runtime> {
     let mut builder = tokio::runtime::Builder::new_current_thread();
     builder.enable_all();
-    tokometer_wire::loop_lag::instrument(&mut builder, clock);
+    tokometer_wire::loop_lag::instrument(&mut builder, clock, delay);
     builder.build()
 }
 
@@ -207,6 +244,7 @@ impl Desk {
             openings: Semaphore::new(self.openings),
             keeps: std::cell::Cell::new(true),
         });
+        let looked_at = tokio::task::spawn_local(peek::answer(job.looks, Rc::clone(&shared)));
         let mut running = JoinSet::new();
         for (place, stream) in job.streams.into_iter().enumerate() {
             running.spawn_local(stream::run(stream, place, Rc::clone(&shared)));
@@ -216,6 +254,7 @@ impl Desk {
             lost |= ended.is_err();
         }
         following.abort();
+        looked_at.abort();
         let mut recording = shared.recording.take();
         recording.lost |= lost;
         // A conductor that is gone wants no rows.

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
-use tokio::sync::{Notify, oneshot, watch};
+use tokio::sync::{Notify, mpsc, oneshot, watch};
 
+use crate::peek::Asked;
 use crate::recording::Recording;
 use crate::signal::Signal;
 
@@ -92,6 +93,8 @@ pub(crate) struct Flight {
     pub(crate) state: Arc<CellState>,
     /// One for each worker that has streams; dropped unanswered if the worker is gone.
     pub(crate) replies: Vec<oneshot::Receiver<Recording>>,
+    /// To look at what the same workers have recorded so far.
+    pub(crate) looks: Vec<mpsc::Sender<Asked>>,
 }
 
 /// How opening the connections went.

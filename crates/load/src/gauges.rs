@@ -42,6 +42,10 @@ pub(crate) fn sample_row(sample: &Sample) -> SampleRow {
         waiting: sample.waiting,
         generated_tokens: sample.generated_tokens,
         kv_used: sample.kv_used,
+        drafts: sample.drafts,
+        draft_tokens: sample.draft_tokens,
+        accepted_tokens: sample.accepted_tokens,
+        acceptance_length: sample.acceptance_length,
     }
 }
 
@@ -53,6 +57,10 @@ pub(crate) fn snapshot(sample: &Sample) -> CounterSnapshot {
         prompt_tokens: sample.prompt_tokens,
         cached_tokens: sample.cached_tokens,
         preemptions: sample.preemptions,
+        drafts: sample.drafts,
+        draft_tokens: sample.draft_tokens,
+        accepted_tokens: sample.accepted_tokens,
+        accepted_per_position: sample.accepted_per_position.clone(),
     }
 }
 

@@ -15,11 +15,12 @@ pub mod engine;
 mod flight;
 pub mod gauges;
 pub mod live;
+mod peek;
 mod recording;
 mod signal;
 mod stream;
 
-pub use cell::{CellSpec, Conductor, PrefillSpec, Timing};
-pub use engine::{LoadEngine, LoadError};
+pub use cell::{Adaptive, CellSpec, Checked, Conductor, PrefillSpec, Timing, WindowRule};
+pub use engine::{LoadEngine, LoadError, LoadOptions};
 pub use gauges::Gauges;
 pub use live::{Live, LiveCell, LivePhase};

@@ -22,6 +22,12 @@ impl Recording {
         Recording { events: Vec::with_capacity(events), ..Recording::default() }
     }
 
+    /// Appends up to `most` events from number `first` on to `rows`.
+    pub(crate) fn copy_events(&self, first: usize, most: usize, rows: &mut Vec<EventRow>) {
+        let new = self.events.get(first..).unwrap_or_default();
+        rows.extend_from_slice(&new[..new.len().min(most)]);
+    }
+
     /// Takes the rows of another worker.
     pub(crate) fn absorb(&mut self, mut other: Recording) {
         self.requests.append(&mut other.requests);

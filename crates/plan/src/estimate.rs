@@ -50,9 +50,21 @@ impl Plan {
         self.warm_up_seconds(guess) + self.remaining_seconds(0, guess)
     }
 
-    /// Seconds of the steps from `steps[next]` on.
+    /// Seconds of the steps from number `next` on, counted over all rounds.
     pub fn remaining_seconds(&self, next: usize, guess: &SpeedGuess) -> f64 {
-        (next..self.steps.len()).map(|step| self.step_seconds(step, guess)).sum()
+        let Some(rounds) = (next..self.step_count()).len().checked_div(self.steps.len()) else { return 0.0 };
+        let whole = |round: u32| -> f64 {
+            (0..self.steps.len()).map(|step| self.seconds_in_round(round, &self.steps, step, guess)).sum()
+        };
+        let repeats = self.request.repeats;
+        let complete: f64 = (repeats.saturating_sub(rounds as u32)..repeats).map(whole).sum();
+        let begun = (next / self.steps.len()) as u32;
+        let steps = self.round(begun);
+        let rest = match next % self.steps.len() {
+            0 => 0.0,
+            at => (at..steps.len()).map(|step| self.seconds_in_round(begun, &steps, step, guess)).sum(),
+        };
+        complete + rest
     }
 
     /// Seconds of the warm-up.
@@ -65,16 +77,21 @@ impl Plan {
         })
     }
 
-    /// Seconds of one step; 0 past the end.
+    /// Seconds of one step of the first round; 0 past the end.
     pub fn step_seconds(&self, step: usize, guess: &SpeedGuess) -> f64 {
-        match self.steps.get(step) {
+        self.seconds_in_round(0, &self.steps, step, guess)
+    }
+
+    fn seconds_in_round(&self, round: u32, steps: &[Step], step: usize, guess: &SpeedGuess) -> f64 {
+        match steps.get(step) {
             None => 0.0,
             Some(Step::Prefill { prompt_tokens, .. }) => {
                 f64::from(self.request.prefill_repeats)
                     * (seconds::DRAIN + guess.prefill_seconds(*prompt_tokens))
             }
             Some(Step::Cell { context, concurrency }) => {
-                let cold_prompts = self.cold_prompts(step, *context, *concurrency);
+                let before = &steps[..step];
+                let cold_prompts = self.cold_prompts(round, before, *context, *concurrency);
                 let run_out = match self.request.at_end {
                     AtEnd::Cut => 0.0,
                     AtEnd::Finish => guess.output_seconds(self.request.max_output_tokens),
@@ -109,7 +126,8 @@ impl Plan {
                 }
             })
             .sum();
-        ((warm_up + steps) as f64 * bytes_per_token) as u64
+        let rounds = u64::from(self.request.repeats);
+        ((warm_up + rounds * steps) as f64 * bytes_per_token) as u64
     }
 
     /// Requests before the window that only warm the prefix.
@@ -121,9 +139,9 @@ impl Plan {
         }
     }
 
-    /// Prompts of a cell that no earlier cell of its context has warmed.
-    fn cold_prompts(&self, step: usize, context: u64, concurrency: u32) -> u64 {
-        let warmed = self.steps[..step]
+    /// Prompts of a cell that no earlier cell of its context has warmed; those of a former round have.
+    fn cold_prompts(&self, round: u32, before: &[Step], context: u64, concurrency: u32) -> u64 {
+        let warmed = before
             .iter()
             .filter_map(|earlier| match earlier {
                 Step::Cell { context: other, concurrency } if *other == context => Some(*concurrency),
@@ -131,6 +149,7 @@ impl Plan {
             })
             .max()
             .unwrap_or(0);
+        let warmed = if round > 0 { u32::MAX } else { warmed };
         match self.request.prompts {
             Prompts::Shared => u64::from(warmed == 0),
             Prompts::Unique if self.request.cold => u64::from(concurrency),

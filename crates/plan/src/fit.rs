@@ -1,6 +1,6 @@
 //! What fits the target: the limits, and the rules of method 5.1 over them.
 
-use tokometer_record::{CONTEXT_K, Reason, ReasonRule, Status, context_label};
+use tokometer_record::{CONTEXT_K, Figure, Reason, ReasonRule, Status, context_label};
 
 use crate::matrix::Request;
 
@@ -139,7 +139,14 @@ impl Limits {
 }
 
 fn reason(rule: ReasonRule, text: String, needed: u64, available: u64) -> Reason {
-    Reason { rule, text, needed: Some(needed), available: Some(available) }
+    let unit = if rule == ReasonRule::ConcurrentRequests { "requests" } else { "tok" };
+    let figure = Figure {
+        name: "needed".to_owned(),
+        value: needed as f64,
+        unit: unit.to_owned(),
+        limit: Some(available as f64),
+    };
+    Reason { rule, text, figures: vec![figure], needed: Some(needed), available: Some(available) }
 }
 
 /// The largest multiple of 1K up to `tokens`.

@@ -19,6 +19,7 @@ mod error;
 mod estimate;
 mod fit;
 mod matrix;
+mod order;
 mod parse;
 pub mod seed;
 pub mod text;

@@ -2,8 +2,9 @@
 
 use std::collections::HashSet;
 
-use tokometer_record::{AtEnd, Cell, Phase, Prompts, Reason, Status};
+use tokometer_record::{AtEnd, Cell, Order, Phase, Prompts, Reason, Status};
 
+use crate::order::{sequence, shuffled};
 use crate::{Limits, PlanError};
 
 /// Requests at once where none are named.
@@ -31,6 +32,12 @@ pub struct Request {
     pub cold: bool,
     /// What happens to running requests at the window's end.
     pub at_end: AtEnd,
+    /// How often everything is measured: rounds of the whole plan, one after the other.
+    pub repeats: u32,
+    /// The order of the cells.
+    pub order: Order,
+    /// Seed of a shuffled order.
+    pub seed: u64,
 }
 
 impl Default for Request {
@@ -45,6 +52,9 @@ impl Default for Request {
             prompts: Prompts::Shared,
             cold: false,
             at_end: AtEnd::Cut,
+            repeats: 1,
+            order: Order::Standard,
+            seed: 1,
         }
     }
 }
@@ -64,6 +74,9 @@ impl Request {
         }
         if self.prefill_repeats == 0 {
             return setting("the number of prefill repeats", "at least 1", "0".to_owned());
+        }
+        if self.repeats == 0 {
+            return setting("the number of repeats", "at least 1", "0".to_owned());
         }
         if self.cold && self.prompts == Prompts::Shared {
             let expected = "used with prompts of each stream's own (--prompts unique)";
@@ -115,7 +128,7 @@ pub struct Plan {
     pub concurrency: Vec<u32>,
     /// Contexts of the prefill row.
     pub prefill_contexts: Vec<u64>,
-    /// What is run, in the order of method 5.4.
+    /// What is run, in order; with repeats the first round of it.
     pub steps: Vec<Step>,
     /// Rows that are not run, each with its reason.
     pub not_run: Vec<Cell>,
@@ -144,6 +157,19 @@ impl Plan {
                 }
             })
             .collect()
+    }
+
+    /// What round `index` (from 0 on) runs, in order: the same steps, anew shuffled where that is the order.
+    pub fn round(&self, index: u32) -> Vec<Step> {
+        match self.request.order {
+            Order::Shuffled if index > 0 => shuffled(&self.steps, self.request.seed, index),
+            _ => self.steps.clone(),
+        }
+    }
+
+    /// Steps of all rounds together.
+    pub fn step_count(&self) -> usize {
+        self.steps.len() * self.request.repeats as usize
     }
 
     /// What warms the server up; none where nothing is run.
@@ -216,7 +242,10 @@ pub fn build(request: &Request, limits: &Limits) -> Result<Plan, PlanError> {
             }
         }
     }
-    let steps = order(&contexts, &concurrency, prefill, &cells);
+    let mut steps = sequence(&contexts, &concurrency, prefill, &cells);
+    if request.order == Order::Shuffled {
+        steps = shuffled(&steps, request.seed, 0);
+    }
     Ok(Plan { contexts, concurrency, prefill_contexts, steps, not_run, notes, request: request.clone() })
 }
 
@@ -233,38 +262,4 @@ fn prefill_contexts(request: &Request, limits: &Limits, contexts: &[u64]) -> Vec
 
 fn refused(phase: Phase, context: u64, concurrency: u32, (status, reason): (Status, Reason)) -> Cell {
     Cell { status, reason: Some(reason), ..Cell::planned(phase, context, concurrency) }
-}
-
-/// The order of method 5.4: contexts that are only prefilled; all contexts at the first concurrency, each after
-/// its prefill; then the first context at all others, then row by row.
-fn order(
-    contexts: &[u64],
-    concurrency: &[u32],
-    prefill: Vec<Step>,
-    cells: &HashSet<(u64, u32)>,
-) -> Vec<Step> {
-    let first_column = contexts.iter().map(|context| (*context, concurrency.first().copied()));
-    let rest = contexts.iter().flat_map(|context| {
-        concurrency.iter().skip(1).map(move |concurrency| (*context, Some(*concurrency)))
-    });
-    let decode: Vec<_> = first_column
-        .chain(rest)
-        .filter_map(|(context, concurrency)| Some((context, concurrency?)))
-        .filter(|cell| cells.contains(cell))
-        .collect();
-
-    let is_decoded = |step: &Step| match step {
-        Step::Prefill { context, .. } => decode.iter().any(|(decoded, _)| decoded == context),
-        Step::Cell { .. } => true,
-    };
-    let (mut before_cells, mut steps): (Vec<_>, Vec<_>) = prefill.into_iter().partition(is_decoded);
-    for (context, concurrency) in decode {
-        let own =
-            |step: &Step| matches!(step, Step::Prefill { context: prefilled, .. } if *prefilled == context);
-        if let Some(at) = before_cells.iter().position(own) {
-            steps.push(before_cells.remove(at));
-        }
-        steps.push(Step::Cell { context, concurrency });
-    }
-    steps
 }

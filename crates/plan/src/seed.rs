@@ -60,6 +60,15 @@ pub fn of_run(id: &str) -> u64 {
     id.bytes().fold(id.len() as u64, |state, byte| mix(state, u64::from(byte)))
 }
 
+/// The seed of a round's order of cells.
+pub fn of_order(seed: u64, round: u32) -> u64 {
+    // Texts are mixed from five fields: no order has the seed of a text.
+    [seed, ORDER, u64::from(round)].into_iter().fold(0, mix)
+}
+
+/// Stands for the purpose of an order.
+const ORDER: u64 = 0x006f_7264_6572;
+
 /// Takes `field` into `state`.
 pub fn mix(state: u64, field: u64) -> u64 {
     let mut bits = state.wrapping_add(field).wrapping_add(0x9e37_79b9_7f4a_7c15);

@@ -22,7 +22,7 @@ pub use corpus::{Corpus, CorpusText};
 
 use self::grammar::Sentence;
 use self::lexicon::{LEXICON, OPEN_QUOTE, PARAGRAPH, Unit};
-use self::random::Random;
+pub(crate) use self::random::Random;
 use crate::seed;
 
 /// What every prompt ends with: an open task, so that a model has something to go on writing about.

@@ -5,6 +5,10 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::adaptive::AdaptiveWindow;
+use crate::repeats::RepeatSummary;
+use crate::speculative::Speculative;
+use crate::telemetry::CellTelemetry;
 use crate::trace::{Failure, LoopEvidence, StampSource, TokenSource};
 use crate::verdict::{Flag, FlagCode, Reason, Status};
 
@@ -76,7 +80,7 @@ pub struct Interval {
     pub half_width_relative: f64,
     /// Confidence level, 0.95.
     pub level: f64,
-    /// `batch_means_t`: 6 batches of the decoding rate, Student's t.
+    /// `batch_means_t`: 6 batches of the decoding rate, Student's t; `repeats_t`: the repeats of the cell, Student's t.
     pub method: String,
     /// What the interval covers: `within_run` (one measurement) or `repeats`.
     pub scope: String,
@@ -229,8 +233,11 @@ pub struct Cell {
     pub throughput: Option<Throughput>,
     /// Prefill: uncached prompt tokens ÷ TTFT, tok/s; the median over samples.
     pub prefill_rate: Option<f64>,
-    /// Prefill: each sample's rate, tok/s.
+    /// Prefill: each sample's rate, tok/s; of all repeats.
     pub prefill_samples: Vec<f64>,
+    /// Prefill: 95 % interval of `prefill_rate` over repeats; null with one.
+    #[serde(default)]
+    pub prefill_interval: Option<Interval>,
 
     /// Send → first payload event, ms; over every request of the cell.
     pub ttft_ms: Option<Distribution>,
@@ -257,10 +264,24 @@ pub struct Cell {
     pub tokens: Tokens,
     /// The measured span.
     pub window: Option<Window>,
+    /// How an adaptive window came to its end; null where its length was fixed.
+    #[serde(default)]
+    pub adaptive: Option<AdaptiveWindow>,
     /// How the ready phase ended.
     pub ready: Option<Ready>,
     /// The server's own gauges.
     pub server: Option<ServerView>,
+    /// What the machine did meanwhile; null where nothing was read.
+    #[serde(default)]
+    pub telemetry: Option<CellTelemetry>,
+    /// Speculative decoding in the window; null where the server does not speculate or does not tell.
+    #[serde(default)]
+    pub speculative: Option<Speculative>,
+    /// Each measurement of a cell that was measured several times, in order; empty with one. Then the rate is the
+    /// mean of the repeats, the worst of their verdicts is the cell's, and all other figures are those of the
+    /// repeat that says so.
+    #[serde(default)]
+    pub repeats: Vec<RepeatSummary>,
 
     /// Where arrival stamps come from.
     pub stamp_source: Option<StampSource>,
@@ -273,7 +294,7 @@ pub struct Cell {
     pub error: Option<Failure>,
     /// What repeated itself.
     pub loops: Vec<LoopEvidence>,
-    /// The cell's trace; null where nothing was measured, or for imports.
+    /// The cell's trace; null where nothing was measured, for imports, and where each repeat has its own.
     pub trace: Option<TraceFile>,
     /// Fields that are null though one would expect a value: name → reason.
     pub unknown: BTreeMap<String, String>,
@@ -293,6 +314,7 @@ impl Cell {
             throughput: None,
             prefill_rate: None,
             prefill_samples: Vec::new(),
+            prefill_interval: None,
             ttft_ms: None,
             time_between_tokens_ms: None,
             per_request_rate: None,
@@ -305,8 +327,12 @@ impl Cell {
             requests: Requests::default(),
             tokens: Tokens::default(),
             window: None,
+            adaptive: None,
             ready: None,
             server: None,
+            telemetry: None,
+            speculative: None,
+            repeats: Vec::new(),
             stamp_source: None,
             client_lag_us: None,
             events_per_read: None,
@@ -320,6 +346,11 @@ impl Cell {
     /// The cell's name in file names and anchors: `decode-8192-32`, `prefill-8192`.
     pub fn name(&self) -> String {
         self.phase.cell_name(self.context_nominal, self.concurrency)
+    }
+
+    /// The traces that the row was made from, in order: its own, or those of its repeats.
+    pub fn traces(&self) -> impl Iterator<Item = &TraceFile> {
+        self.trace.iter().chain(self.repeats.iter().filter_map(|repeat| repeat.trace.as_ref()))
     }
 
     /// The flag with this code, if raised.

@@ -24,7 +24,9 @@ pub enum RecordError {
         path: PathBuf,
     },
     /// A file or folder that is no record at all.
-    #[error("{path} is not a record of tokometer: {why}; give the folder of a run, or its run.json")]
+    #[error(
+        "{path} is not a record of tokometer: {why}; give the folder of a run, its run.json, or its report.html"
+    )]
     NotARecord {
         /// The file or folder.
         path: PathBuf,
@@ -78,6 +80,12 @@ pub enum RecordError {
     BadTrace {
         /// Name of the cell.
         cell: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// Something that can't be written as the truth of a simulated engine.
+    #[error("the truth can't be written: {why}; please report this")]
+    BadTruth {
         /// What is wrong.
         why: String,
     },

@@ -14,31 +14,51 @@
 //! assert_eq!(run.cells.iter().filter(|cell| cell.phase == Phase::Decode).count(), 48);
 //! ```
 
+pub mod adaptive;
+pub mod calibration;
 pub mod cell;
+pub mod comparison;
+pub mod detail;
 mod error;
+pub mod hardware;
 pub mod import;
+pub mod page;
 pub mod published;
+pub mod repeats;
 pub mod run;
 pub mod schema;
+pub mod speculative;
 pub mod store;
+pub mod telemetry;
 pub mod trace;
+pub mod truth;
 pub mod verdict;
 
+pub use adaptive::{AdaptiveCheck, AdaptiveEnd, AdaptiveWindow};
+pub use calibration::Calibration;
 pub use cell::{
     Cell, Distribution, Interval, Phase, Ready, Requests, ServerView, Spread, Throughput, Tokens, TraceFile,
     Window, WindowView,
 };
+pub use comparison::Comparison;
+pub use detail::{CellDetail, Curve, RateSeries, RequestColumns};
 pub use error::RecordError;
+pub use hardware::{Accelerator, Container, Device, DeviceLink, Hardware, Host};
+pub use repeats::RepeatSummary;
 pub use run::{
-    Accelerator, AtEnd, Capacity, Endpoint, Engine, Evidence, Hardware, Imported, Method, Model, Prompts,
-    Run, RunState, Settings, Target, Tool,
+    AtEnd, Capacity, Endpoint, Engine, Evidence, Imported, Method, Model, Order, Prompts, Run, RunState,
+    Settings, Target, Tool,
 };
+pub use speculative::{Speculative, SpeculativeSource};
 pub use store::RunFolder;
+pub use telemetry::{
+    CellTelemetry, DeviceMeta, DeviceSample, DeviceTelemetry, HostSample, Reading, Telemetry, TelemetryMeta,
+};
 pub use trace::{
     CellTrace, CounterSnapshot, EventRow, Failure, FailureKind, LoopEvidence, Outcome, RequestKind,
     RequestRow, SampleRow, StampSource, TokenSource, TraceMeta,
 };
-pub use verdict::{Flag, FlagCode, Reason, ReasonRule, Status};
+pub use verdict::{Figure, Flag, FlagCode, Reason, ReasonRule, Status};
 
 /// Tokens in one `K` of a context label: labels count in 1024 (`8K` = 8192).
 pub const CONTEXT_K: u64 = 1024;

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::cell::Cell;
+use crate::calibration::Calibration;
+use crate::cell::{Cell, TraceFile};
+use crate::hardware::Hardware;
 
 /// How far a run got.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -64,8 +66,14 @@ pub struct Run {
     pub capacity: Capacity,
     /// What was asked of this run.
     pub settings: Settings,
+    /// What was last found about the client on the host that measured.
+    #[serde(default)]
+    pub calibration: Option<Calibration>,
     /// Prefill rows and the decode matrix, in the order of the plan; also those that were not run.
     pub cells: Vec<Cell>,
+    /// What the machine did, as a series; null where nothing was read.
+    #[serde(default)]
+    pub telemetry: Option<TraceFile>,
     /// Fields that are null though one would expect a value: dotted path → reason.
     pub unknown: BTreeMap<String, String>,
     /// Facts with their sources, as the probe found them.
@@ -100,7 +108,9 @@ impl Run {
             launch_command: None,
             capacity: Capacity::default(),
             settings,
+            calibration: None,
             cells: Vec::new(),
+            telemetry: None,
             unknown: BTreeMap::new(),
             evidence: Vec::new(),
             remarks: Vec::new(),
@@ -203,28 +213,6 @@ pub struct Engine {
     pub prefix_caching: Option<bool>,
 }
 
-/// What the server runs on.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Hardware {
-    /// `discrete_gpu`, `unified_memory`, `cpu`.
-    pub class: Option<String>,
-    /// Accelerators that the server uses, alike ones folded.
-    pub accelerators: Vec<Accelerator>,
-    /// `linux`, …
-    pub os: Option<String>,
-}
-
-/// Alike accelerators.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Accelerator {
-    /// `H200 SXM`.
-    pub name: String,
-    /// How many.
-    pub count: u32,
-    /// Marketing memory of each, GB.
-    pub memory_gb: Option<f64>,
-}
-
 /// How many tokens and requests the server can hold.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Capacity {
@@ -268,6 +256,17 @@ pub enum AtEnd {
     Finish,
 }
 
+/// The order in which a run measures its cells.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Order {
+    /// All contexts at the first concurrency, then the first context at all others, then row by row.
+    #[default]
+    Standard,
+    /// Shuffled by the run's seed, anew in every round of repeats; prefill stays before its context's first cell.
+    Shuffled,
+}
+
 /// What was asked of a run. Imports leave what the other tool did not tell at null.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Settings {
@@ -279,11 +278,20 @@ pub struct Settings {
     pub prefill_contexts: Vec<u64>,
     /// Cold requests per prefill context.
     pub prefill_repeats: u32,
-    /// Window length, seconds.
+    /// Window length, seconds; of adaptive windows the length from which on a wider interval will do.
     pub duration_seconds: f64,
+    /// True if windows end by their interval (method section 6), not at a fixed length.
+    #[serde(default)]
+    pub adaptive: bool,
+    /// How often each cell and each prefill row is measured.
+    #[serde(default = "once")]
+    pub repeats: u32,
+    /// The order of the cells.
+    #[serde(default)]
+    pub order: Order,
     /// Output tokens asked per request.
     pub max_output_tokens: u64,
-    /// `fixed_duration`.
+    /// `fixed_duration`, or `adaptive_duration`.
     pub decode_test: String,
     /// How prefill was measured: `cold_alone`, or the other tool's word.
     pub prefill_mode: String,
@@ -317,6 +325,11 @@ pub struct Settings {
     pub allow_busy: Option<bool>,
     /// Threads that read streams.
     pub load_threads: Option<u32>,
+}
+
+/// Records from before there were repeats.
+fn once() -> u32 {
+    1
 }
 
 /// A fact and where it comes from.

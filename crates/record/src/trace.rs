@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::adaptive::AdaptiveWindow;
 use crate::cell::{Phase, Ready};
 
 /// Where arrival stamps come from.
@@ -133,7 +134,8 @@ pub struct EventRow {
     pub request: u32,
     /// When its last byte reached this host.
     pub arrival_ns: u64,
-    /// When the client handled it − arrival.
+    /// When the client handled it − arrival; for an event that is not the last of its read, the longest that it may
+    /// have waited.
     pub lag_ns: u64,
     /// Cumulative output tokens of the request after this event, where the server tells per event.
     pub tokens: Option<u32>,
@@ -184,6 +186,9 @@ pub struct RequestRow {
     pub reads: u32,
     /// All events, also those without payload.
     pub events: u32,
+    /// Of these, those that could not be told: of a type that nobody knows, or a line that is no event. Null in
+    /// traces from before it was kept.
+    pub unknown_events: Option<u32>,
 }
 
 /// One reading of the server's gauges and counters.
@@ -199,6 +204,14 @@ pub struct SampleRow {
     pub generated_tokens: Option<f64>,
     /// Share of the KV cache in use, 0 to 1.
     pub kv_used: Option<f64>,
+    /// Drafts of speculative decoding that were verified, counter.
+    pub drafts: Option<f64>,
+    /// Tokens that were drafted, counter.
+    pub draft_tokens: Option<f64>,
+    /// Drafted tokens that were accepted, counter.
+    pub accepted_tokens: Option<f64>,
+    /// Acceptance length by the engine's own gauge, tokens per step.
+    pub acceptance_length: Option<f64>,
 }
 
 /// Counters of the server at one moment, as it tells them.
@@ -214,6 +227,18 @@ pub struct CounterSnapshot {
     pub cached_tokens: Option<f64>,
     /// Preemptions since the server's start.
     pub preemptions: Option<f64>,
+    /// Drafts of speculative decoding that were verified, since the server's start.
+    #[serde(default)]
+    pub drafts: Option<f64>,
+    /// Tokens that were drafted, since the server's start.
+    #[serde(default)]
+    pub draft_tokens: Option<f64>,
+    /// Drafted tokens that were accepted, since the server's start.
+    #[serde(default)]
+    pub accepted_tokens: Option<f64>,
+    /// The same by position in the draft, first position first; empty where the server does not tell it.
+    #[serde(default)]
+    pub accepted_per_position: Vec<f64>,
 }
 
 /// What belongs to the cell as a whole.
@@ -231,18 +256,34 @@ pub struct TraceMeta {
     pub concurrency: u32,
     /// Output tokens asked per request.
     pub max_output_tokens: u64,
+    /// Which repeat of the cell it is, from 1 on; null where the cell is measured once.
+    #[serde(default)]
+    pub repeat: Option<u32>,
     /// Window length asked, seconds (0 for prefill).
     pub duration_seconds: f64,
     /// Start of the window; null if it was not reached.
     pub window_start_ns: Option<u64>,
     /// End of the window; null if it was not reached.
     pub window_end_ns: Option<u64>,
+    /// How the window came to its end, where that hung on what was found; null for a fixed length.
+    #[serde(default)]
+    pub adaptive: Option<AdaptiveWindow>,
     /// How the ready phase ended.
     pub ready: Option<Ready>,
     /// Counters after the drain before the cell.
     pub counters_before: Option<CounterSnapshot>,
     /// Counters after the drain behind the cell.
     pub counters_after: Option<CounterSnapshot>,
+    /// Counters at the window's start, where the server speculates.
+    #[serde(default)]
+    pub counters_window_start: Option<CounterSnapshot>,
+    /// Counters at the window's end, where the server speculates.
+    #[serde(default)]
+    pub counters_window_end: Option<CounterSnapshot>,
+    /// Prefill: counters after the drain before each request, in order; what lies between one and the next, or
+    /// `counters_after`, is that request's.
+    #[serde(default)]
+    pub counters_by_request: Vec<Option<CounterSnapshot>>,
     /// True if both drains were seen to end (running = waiting = 0) by the server's gauges.
     pub drained: bool,
     /// Where arrival stamps come from.
@@ -267,6 +308,15 @@ impl TraceMeta {
     /// The cell's name in file names and anchors: `decode-8192-32`, `prefill-8192`.
     pub fn cell_name(&self) -> String {
         self.phase.cell_name(self.context_nominal, self.concurrency)
+    }
+
+    /// The name of the trace's file, without its folder: `decode-8192-32.parquet`, of a repeat
+    /// `decode-8192-32.2.parquet`.
+    pub fn file_name(&self) -> String {
+        match self.repeat {
+            Some(repeat) => format!("{}.{repeat}.parquet", self.cell_name()),
+            None => format!("{}.parquet", self.cell_name()),
+        }
     }
 }
 

@@ -140,6 +140,19 @@ impl FlagCode {
     }
 }
 
+/// A figure that led to a verdict.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Figure {
+    /// What it is: `lag_p99`, `server_tokens`.
+    pub name: String,
+    /// How much.
+    pub value: f64,
+    /// Its unit: `ms`, `tok`, `requests`; `share` for parts of one.
+    pub unit: String,
+    /// What it was compared with, in the same unit; null for figures that stand beside the one that decided.
+    pub limit: Option<f64>,
+}
+
 /// A flag with the figures that raised it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Flag {
@@ -147,10 +160,9 @@ pub struct Flag {
     pub code: FlagCode,
     /// One sentence with the figures.
     pub detail: String,
-    /// The figure that was compared, where there is one.
-    pub value: Option<f64>,
-    /// What it was compared with, in the same unit.
-    pub limit: Option<f64>,
+    /// The figures, the one that decided first; empty for remarks that have none, and in older records.
+    #[serde(default)]
+    pub figures: Vec<Figure>,
 }
 
 /// Which rule kept a cell from having a number, or decided its status.
@@ -176,6 +188,9 @@ pub struct Reason {
     pub rule: ReasonRule,
     /// One sentence with the figures.
     pub text: String,
+    /// The figures, the one that decided first; empty where the rule has none, and in older records.
+    #[serde(default)]
+    pub figures: Vec<Figure>,
     /// What the cell needs: tokens for `model_length` and `kv_tokens`, requests for `concurrent_requests`.
     pub needed: Option<u64>,
     /// What there is, in the unit of `needed`.

@@ -7,6 +7,7 @@ use std::path::Path;
 use tokometer_record::{Phase, Run, RunFolder, Status, import, published};
 
 use crate::SimError;
+use crate::engine::Speculation;
 use grid::{Grid, Point};
 
 /// The built-in profiles: name, published matrix, KV tokens.
@@ -20,6 +21,18 @@ const MAX_MODEL_LENGTH: u64 = 262_144;
 
 /// Requests that run at once where the record does not tell.
 const MAX_CONCURRENT_REQUESTS: u32 = 256;
+
+/// Name of the model of the steady profile.
+const STEADY: &str = "steady";
+
+/// Longest prompt plus output of the steady profile: more than any stream lives to see.
+const STEADY_LENGTH: u64 = 1 << 40;
+
+/// Requests at once of the steady profile.
+const STEADY_REQUESTS: u32 = 1 << 20;
+
+/// Most tokens a second for one stream.
+const MAX_RATE: f64 = 1e6;
 
 /// How the simulated engine behaves: its limits, and its times by (context, concurrency).
 ///
@@ -37,6 +50,8 @@ pub struct Profile {
     ttft_seconds: Grid,
     step_seconds: Grid,
     rows: Vec<Row>,
+    flat_out: bool,
+    speculation: Option<Speculation>,
 }
 
 /// The decode cells of one context that were run: concurrency, and whether their text looped.
@@ -166,6 +181,37 @@ impl Profile {
             ttft_seconds,
             step_seconds,
             rows,
+            flat_out: false,
+            speculation: None,
+        })
+    }
+
+    /// An engine that is a ruler: each stream gets `rate` tokens a second, whatever its prompt and however many
+    /// streams there are, in steps that serve all of them; there is no prefill, and room for all.
+    ///
+    /// None: a step follows as soon as the one before has been sent, as fast as the machine can.
+    pub fn steady(rate: Option<f64>) -> Result<Profile, SimError> {
+        if rate.is_some_and(|rate| !rate.is_finite() || rate <= 0.0 || rate > MAX_RATE) {
+            return Err(SimError::Rate { most: MAX_RATE });
+        }
+        let constant = |value| {
+            let point = Point { context: 1, concurrency: 1, value };
+            Grid::new(&[point]).ok_or(SimError::Rate { most: MAX_RATE })
+        };
+        let name = rate.map_or("steady, flat out".to_owned(), |rate| format!("steady, {rate} tokens/s"));
+        Ok(Profile {
+            name,
+            model_id: STEADY.to_owned(),
+            served_name: STEADY.to_owned(),
+            max_model_length: STEADY_LENGTH,
+            kv_tokens: STEADY_LENGTH * u64::from(STEADY_REQUESTS),
+            max_concurrent_requests: STEADY_REQUESTS,
+            prefill_rate: constant(1e15)?,
+            ttft_seconds: constant(1e-6)?,
+            step_seconds: constant(1.0 / rate.unwrap_or(MAX_RATE))?,
+            rows: Vec::new(),
+            flat_out: rate.is_none(),
+            speculation: None,
         })
     }
 
@@ -173,6 +219,22 @@ impl Profile {
     #[must_use]
     pub fn with_kv_tokens(self, kv_tokens: u64) -> Profile {
         Profile { kv_tokens: kv_tokens.max(1), ..self }
+    }
+
+    /// True if a step follows as soon as the one before has been sent.
+    pub(crate) fn is_flat_out(&self) -> bool {
+        self.flat_out
+    }
+
+    /// The same engine with speculative decoding: its steps take as long as before and give more tokens.
+    #[must_use]
+    pub fn with_speculation(self, speculation: Speculation) -> Profile {
+        Profile { speculation: Some(speculation), ..self }
+    }
+
+    /// How it speculates, if it does.
+    pub fn speculation(&self) -> Option<Speculation> {
+        self.speculation
     }
 
     /// Name of the profile, as answers tell it.

@@ -1,9 +1,10 @@
 //! The engine behind an HTTP server, in real time.
 //!
 //! One thread drives the engine and sleeps until its next deadline. Few other threads do the network, each
-//! with its own event loop. The engine's thread hands all tokens of a step over at once, wakes each event
-//! loop once, and never waits for a client: a stream that is read too slowly gets its tokens in fewer, larger
-//! frames. Long prompts are parsed and tokenized on threads of their own.
+//! with its own event loop. The engine's thread hands all tokens of a step over at once and wakes each event
+//! loop once, which writes them to the sockets one after another. Nobody waits for a client: a stream that is
+//! read too slowly gets its tokens in fewer, larger frames. Long prompts are parsed and tokenized on threads of
+//! their own.
 
 mod answer;
 mod body;
@@ -13,29 +14,38 @@ mod events;
 mod fault;
 mod frames;
 mod generate;
+mod line;
+mod outlet;
 mod prometheus;
 mod routes;
 mod stream;
+mod truth;
 mod worker;
 
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use tokio::sync::watch;
+use tokometer_record::truth::Truth;
 
 use crate::clock::Clock;
 use crate::{Profile, SimError};
 use driver::Inbox;
 use fault::Faults;
 use routes::{App, Shared};
+use truth::TruthLog;
 use worker::{Connections, EventLoop, Worker};
 
 pub use dialect::Dialect;
 pub use fault::{Fault, FaultKind};
+
+/// Most network threads.
+const MOST_WORKERS: usize = 8;
 
 /// Where the server listens, for whom, and what it does.
 #[derive(Clone)]
@@ -51,6 +61,11 @@ pub struct ServerOptions {
     pub faults: Vec<Fault>,
     /// A silent stream gets a comment after this long; none: as the engine does by default.
     pub keep_alive: Option<Duration>,
+    /// Events of a stream that are joined in one write, each still with one token; the first goes alone, and what is
+    /// left at the end goes as it is. None: events go as they come.
+    pub events_per_write: Option<NonZeroU32>,
+    /// Note when each event is sent, for [`Running::stop_and_tell`]; each token then has an event of its own.
+    pub truth: bool,
 }
 
 impl Default for ServerOptions {
@@ -62,6 +77,8 @@ impl Default for ServerOptions {
             dialect: Dialect::default(),
             faults: Vec::new(),
             keep_alive: None,
+            events_per_write: None,
+            truth: false,
         }
     }
 }
@@ -74,6 +91,8 @@ impl fmt::Debug for ServerOptions {
             .field("dialect", &self.dialect)
             .field("faults", &self.faults)
             .field("keep_alive", &self.keep_alive)
+            .field("events_per_write", &self.events_per_write)
+            .field("truth", &self.truth)
             .finish()
     }
 }
@@ -89,8 +108,9 @@ impl Server {
         let profile = Arc::new(manner.limit(profile));
         let clock = Clock::start();
         let count = thread::available_parallelism().map_or(1, usize::from);
-        let workers: Vec<Arc<Worker>> = (0..(count / 4).clamp(1, 4)).map(|_| Arc::default()).collect();
-        let inbox = Arc::new(Inbox::new(clock, workers.clone()));
+        let workers: Vec<Arc<Worker>> =
+            (0..(count / 2).clamp(1, MOST_WORKERS)).map(|_| Arc::default()).collect();
+        let inbox = Arc::new(Inbox::new(clock, workers.clone(), profile.is_flat_out()));
         let (stop, stopped) = watch::channel(false);
 
         let loops = (0..workers.len()).map(|_| EventLoop::new(count)).collect::<io::Result<Vec<_>>>();
@@ -100,6 +120,8 @@ impl Server {
             .map_err(|source| SimError::Listen { address: options.listen, source })?;
         let address = listener.local_addr().map_err(SimError::Threads)?;
 
+        let events_per_write = options.events_per_write.map_or(0, NonZeroU32::get);
+        let truth = options.truth.then(|| Arc::new(TruthLog::new(clock, workers.len())));
         let shared = Shared {
             profile: Arc::clone(&profile),
             inbox: Arc::clone(&inbox),
@@ -108,6 +130,8 @@ impl Server {
             faults: Faults::new(options.faults),
             keep_alive: options.keep_alive,
             api_key: options.api_key.map(Into::into),
+            events_per_write,
+            truth: truth.clone(),
         };
         let mut connections = Vec::new();
         for (number, (worker, event_loop)) in workers.iter().zip(&loops).enumerate() {
@@ -117,7 +141,9 @@ impl Server {
         }
 
         // From here on `running` stops what has been started, also when a later thread fails.
-        let mut running = Running { address, stop, inbox: Arc::clone(&inbox), network: vec![], engine: None };
+        let telling = truth.map(|log| Telling { log, profile: profile.name().to_owned(), events_per_write });
+        let inbox_too = Arc::clone(&inbox);
+        let mut running = Running { address, stop, inbox: inbox_too, network: vec![], engine: None, telling };
         running.engine = Some(spawn("sim-engine".to_owned(), move || driver::run(profile, &inbox))?);
         let mut listener = Some((listener, connections.clone()));
         for (number, (event_loop, connections)) in loops.into_iter().zip(connections).enumerate() {
@@ -137,6 +163,14 @@ pub struct Running {
     inbox: Arc<Inbox>,
     network: Vec<JoinHandle<()>>,
     engine: Option<JoinHandle<()>>,
+    telling: Option<Telling>,
+}
+
+/// What is told at the end.
+struct Telling {
+    log: Arc<TruthLog>,
+    profile: String,
+    events_per_write: u32,
 }
 
 impl Running {
@@ -148,6 +182,13 @@ impl Running {
     /// Takes no more connections, gives the open ones a moment to end, and ends all threads.
     pub fn stop(self) {
         drop(self);
+    }
+
+    /// The same, and tells when each event was sent, if that was to be noted.
+    pub fn stop_and_tell(mut self) -> Option<Truth> {
+        let telling = self.telling.take();
+        drop(self);
+        telling.map(|telling| telling.log.truth(&telling.profile, telling.events_per_write))
     }
 }
 

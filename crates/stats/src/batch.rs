@@ -33,6 +33,23 @@ pub fn batch_means(means: &[f64], level: f64) -> Option<MeanInterval> {
     Some(MeanInterval { mean: centre, half_width, batches })
 }
 
+/// The interval of the mean over independent repeats of a whole measurement: `ȳ ± t((1 + level)/2, R − 1)·s_R/√R`.
+///
+/// What differs from repeat to repeat (a server's start, clocks, placement) is in it, what differs within one is
+/// not needed. Kalibera and Jones, "Rigorous benchmarking in reasonable time", ISMM (2013), for the top level
+/// alone.
+pub fn repeat_interval(repeats: &[f64], level: f64) -> Option<MeanInterval> {
+    batch_means(repeats, level)
+}
+
+/// How many independent values tell as much about a mean as `count` values with lag-1 autocorrelation `rho`:
+/// `n·(1 − ρ)/(1 + ρ)`, for autoregressive noise.
+///
+/// `None` where `rho` is not between −1 and 1. Law and Kelton, "Simulation Modeling and Analysis", chapter 4.
+pub fn effective_count(count: usize, rho: f64) -> Option<f64> {
+    (rho > -1.0 && rho < 1.0).then(|| count as f64 * (1.0 - rho) / (1.0 + rho))
+}
+
 /// Lag-1 autocorrelation: `Σ (x_i − x̄)(x_{i+1} − x̄) ÷ Σ (x_i − x̄)²`.
 ///
 /// `None` for fewer than three values, or where all are equal.

@@ -16,11 +16,24 @@
 //! ```
 
 mod batch;
+mod bootstrap;
+mod change;
 mod distribution;
 mod order;
+mod proportion;
+mod ratio;
 mod steady;
 
-pub use batch::{MeanInterval, batch_means, lag1};
+pub use batch::{MeanInterval, batch_means, effective_count, lag1, repeat_interval};
+pub use bootstrap::{BootstrapInterval, RESAMPLES, cluster_bootstrap, geometric_mean_interval};
+pub use change::change_points;
 pub use distribution::t_quantile;
 pub use order::{MedianInterval, mean, median, median_interval, percentile, sorted};
+pub use proportion::{
+    EARLY_STOPPING_CONFIDENCE, PercentileBound, ProportionInterval, clopper_pearson, percentile_bound,
+    percentile_needs, proportion_at_least,
+};
+pub use ratio::{
+    Estimate, RatioInterval, benjamini_hochberg, geometric_mean, ratio, ratio_of_means, ratio_of_pairs,
+};
 pub use steady::{Mser, Slope, mser5, slope};

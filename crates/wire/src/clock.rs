@@ -28,6 +28,11 @@ impl Clock {
         Clock { origin_ns, wall_start: SystemTime::UNIX_EPOCH + Duration::from_nanos(wall_ns) }
     }
 
+    /// What `CLOCK_MONOTONIC` read at the start, ns: other processes of this host read the same clock.
+    pub fn origin_ns(&self) -> u64 {
+        self.origin_ns
+    }
+
     /// Nanoseconds since the start.
     pub fn now_ns(&self) -> u64 {
         read(ClockId::CLOCK_MONOTONIC).saturating_sub(self.origin_ns)

@@ -93,6 +93,8 @@ impl fmt::Debug for PreparedRequest {
 pub struct Connector {
     shared: Arc<Shared>,
     http: HttpVersion,
+    /// Ask the kernel for arrival stamps.
+    kernel_stamps: bool,
 }
 
 /// What every connection to the target needs.
@@ -134,13 +136,19 @@ impl Connector {
         let addresses = Mutex::default();
         let pool = Pool::default();
         let shared = Shared { target, headers, clock, timeouts, redactor, pool, tls, addresses };
-        Ok(Connector { shared: Arc::new(shared), http: HttpVersion::Auto })
+        Ok(Connector { shared: Arc::new(shared), http: HttpVersion::Auto, kernel_stamps: true })
     }
 
     /// The same with this version of HTTP. Shared connections are shared among all clones.
     #[must_use]
     pub fn with_http(self, http: HttpVersion) -> Connector {
         Connector { http, ..self }
+    }
+
+    /// The same, but arrivals are stamped by a clock read behind each read, as where the kernel stamps nothing.
+    #[must_use]
+    pub fn without_kernel_stamps(self) -> Connector {
+        Connector { kernel_stamps: false, ..self }
     }
 
     /// The version of HTTP that measured requests are to use.
@@ -226,7 +234,7 @@ impl Connector {
 
     async fn open_as(&self, http: HttpVersion) -> Result<(Transport, u64), Failure> {
         let limit = self.shared.timeouts.connect;
-        match tokio::time::timeout(limit, self.shared.open(http)).await {
+        match tokio::time::timeout(limit, self.shared.open(http, self.kernel_stamps)).await {
             Ok(opened) => opened.map_err(|failure| self.shared.redactor.failure(failure)),
             Err(_) => Err(self.shared.too_slow(limit)),
         }
@@ -293,14 +301,14 @@ impl Shared {
         )
     }
 
-    async fn open(&self, http: HttpVersion) -> Result<(Transport, u64), Failure> {
+    async fn open(&self, http: HttpVersion, kernel_stamps: bool) -> Result<(Transport, u64), Failure> {
         let addresses = self.addresses().await?;
         let mut last = None;
         for address in addresses {
             let started_ns = self.clock.now_ns();
             match TcpStream::connect(address).await {
                 Ok(stream) => {
-                    let transport = self.secure(stream, http).await?;
+                    let transport = self.secure(stream, http, kernel_stamps).await?;
                     return Ok((transport, self.clock.now_ns() - started_ns));
                 }
                 Err(error) => last = Some(error),
@@ -312,14 +320,19 @@ impl Shared {
         Err(Failure::new(FailureKind::Connect, self.connect_message(&error)))
     }
 
-    async fn secure(&self, stream: TcpStream, http: HttpVersion) -> Result<Transport, Failure> {
+    async fn secure(
+        &self,
+        stream: TcpStream,
+        http: HttpVersion,
+        kernel_stamps: bool,
+    ) -> Result<Transport, Failure> {
         stream.set_nodelay(true).map_err(|error| {
             Failure::new(
                 FailureKind::Connect,
                 format!("cannot switch off the delay of small segments: {error}"),
             )
         })?;
-        let socket = StampedSocket::new(stream, self.clock);
+        let socket = StampedSocket::new(stream, self.clock, kernel_stamps);
         let Some(tls) = &self.tls else {
             return Ok(Transport::Plain(socket));
         };

@@ -91,7 +91,8 @@ pub struct Event {
     /// When the client got to it.
     pub handled_ns: u64,
     /// How long it waited for the client: from the arrival with kernel stamps, else from the moment that it
-    /// may have begun to wait.
+    /// may have begun to wait. Of events that share a read, only the last has an arrival of its own; the others
+    /// are counted from the moment that they may have begun to wait, too.
     pub lag_ns: u64,
     /// Its size on the wire, without HTTP framing.
     pub bytes: u32,

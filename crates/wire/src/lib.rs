@@ -38,7 +38,7 @@ mod ledger;
 pub mod loop_lag;
 pub mod metrics;
 mod ndjson;
-mod redact;
+pub mod redact;
 mod repetition;
 pub mod response;
 mod socket;

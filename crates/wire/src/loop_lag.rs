@@ -5,6 +5,7 @@
 //! poll returned, if the loop slept in it; else when the round before began, since then nobody looked.
 
 use std::cell::Cell;
+use std::time::Duration;
 
 use crate::clock::Clock;
 
@@ -12,12 +13,18 @@ use crate::clock::Clock;
 const SLEPT_NS: u64 = 20_000;
 
 /// Lets the runtime built from `builder` note the rounds of its event loop.
-pub fn instrument(builder: &mut tokio::runtime::Builder, clock: Clock) {
+///
+/// With `delay` the thread then sleeps at each wake-up for so long before it reads anything: that is how a client
+/// is overloaded on purpose, to see whether the figures stay true.
+pub fn instrument(builder: &mut tokio::runtime::Builder, clock: Clock, delay: Option<Duration>) {
     builder.on_thread_park(move || {
         ROUNDS.with(|rounds| rounds.set(rounds.get().park(clock.now_ns())));
     });
     builder.on_thread_unpark(move || {
         ROUNDS.with(|rounds| rounds.set(rounds.get().unpark(clock.now_ns())));
+        if let Some(delay) = delay {
+            std::thread::sleep(delay);
+        }
     });
 }
 

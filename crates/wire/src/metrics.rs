@@ -19,10 +19,38 @@ pub struct MetricNames {
     pub kv_used: &'static [&'static str],
     /// Preemptions, counter.
     pub preemptions: &'static [&'static str],
+    /// Drafts of speculative decoding that were verified, counter.
+    pub drafts: &'static [&'static str],
+    /// Tokens that were drafted, counter.
+    pub draft_tokens: &'static [&'static str],
+    /// Drafted tokens that were accepted, counter.
+    pub accepted_tokens: &'static [&'static str],
+    /// The same with a label `position`, from 0 on, counter.
+    pub accepted_per_position: &'static [&'static str],
+    /// Tokens that a step gives a request, gauge.
+    pub acceptance_length: &'static [&'static str],
+}
+
+impl MetricNames {
+    /// No names at all.
+    pub const NONE: MetricNames = MetricNames {
+        running: &[],
+        waiting: &[],
+        generated_tokens: &[],
+        prompt_tokens: &[],
+        cached_tokens: &[],
+        kv_used: &[],
+        preemptions: &[],
+        drafts: &[],
+        draft_tokens: &[],
+        accepted_tokens: &[],
+        accepted_per_position: &[],
+        acceptance_length: &[],
+    };
 }
 
 /// One reading of a server's gauges and counters.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Sample {
     /// When the answer arrived.
     pub time_ns: u64,
@@ -40,7 +68,20 @@ pub struct Sample {
     pub kv_used: Option<f64>,
     /// Preemptions since the server's start.
     pub preemptions: Option<f64>,
+    /// Drafts that were verified since the server's start.
+    pub drafts: Option<f64>,
+    /// Tokens drafted since the server's start.
+    pub draft_tokens: Option<f64>,
+    /// Drafted tokens accepted since the server's start.
+    pub accepted_tokens: Option<f64>,
+    /// The same by position in the draft; empty where the server does not tell it.
+    pub accepted_per_position: Vec<f64>,
+    /// Tokens that a step gives a request; the mean over the ranks that have one.
+    pub acceptance_length: Option<f64>,
 }
+
+/// Positions of a draft that are kept; no engine drafts more.
+const MOST_POSITIONS: usize = 64;
 
 /// Reads a whole exposition; figures are summed over their series (ranks, workers, models), shares averaged.
 pub fn read(text: &str, names: &MetricNames, time_ns: u64) -> Sample {
@@ -52,16 +93,25 @@ pub fn read(text: &str, names: &MetricNames, time_ns: u64) -> Sample {
         names.cached_tokens,
         names.kv_used,
         names.preemptions,
+        names.drafts,
+        names.draft_tokens,
+        names.accepted_tokens,
+        names.acceptance_length,
     ];
-    let mut totals = [Total::NONE; 7];
+    let mut totals = [Total::NONE; 11];
+    let mut accepted_per_position = Vec::new();
     for line in text.lines().filter_map(Line::parse) {
+        if names.accepted_per_position.contains(&line.name) {
+            add_position(&mut accepted_per_position, &line);
+        }
         for (names, total) in figures.iter().zip(&mut totals) {
             if let Some(rank) = names.iter().position(|name| *name == line.name) {
                 total.add(rank, line.value);
             }
         }
     }
-    let [running, waiting, generated_tokens, prompt_tokens, cached_tokens, kv_used, preemptions] = totals;
+    let [running, waiting, generated_tokens, prompt_tokens, cached_tokens, kv_used, preemptions, ..] = totals;
+    let [.., drafts, draft_tokens, accepted_tokens, acceptance_length] = totals;
     Sample {
         time_ns,
         running: running.sum(),
@@ -71,6 +121,25 @@ pub fn read(text: &str, names: &MetricNames, time_ns: u64) -> Sample {
         cached_tokens: cached_tokens.sum(),
         kv_used: kv_used.mean(),
         preemptions: preemptions.sum(),
+        drafts: drafts.sum(),
+        draft_tokens: draft_tokens.sum(),
+        accepted_tokens: accepted_tokens.sum(),
+        accepted_per_position,
+        // A rank that has decoded nothing yet says 0.
+        acceptance_length: acceptance_length.mean_of_positive(),
+    }
+}
+
+/// Adds one series of accepted tokens to its position.
+fn add_position(positions: &mut Vec<f64>, line: &Line<'_>) {
+    let labels = Labels { text: line.labels };
+    let position = labels.get("position").and_then(|position| position.parse::<usize>().ok());
+    let Some(position) = position.filter(|position| *position < MOST_POSITIONS) else { return };
+    if positions.len() <= position {
+        positions.resize(position + 1, 0.0);
+    }
+    if line.value.is_finite() {
+        positions[position] += line.value;
     }
 }
 
@@ -115,10 +184,12 @@ struct Total {
     rank: usize,
     sum: f64,
     count: u32,
+    /// Of these, above 0.
+    positive: u32,
 }
 
 impl Total {
-    const NONE: Total = Total { rank: usize::MAX, sum: 0.0, count: 0 };
+    const NONE: Total = Total { rank: usize::MAX, sum: 0.0, count: 0, positive: 0 };
 
     fn add(&mut self, rank: usize, value: f64) {
         if rank < self.rank {
@@ -127,6 +198,7 @@ impl Total {
         if rank == self.rank && value.is_finite() {
             self.sum += value;
             self.count += 1;
+            self.positive += u32::from(value > 0.0);
         }
     }
 
@@ -136,6 +208,10 @@ impl Total {
 
     fn mean(self) -> Option<f64> {
         (self.count > 0).then(|| self.sum / f64::from(self.count))
+    }
+
+    fn mean_of_positive(self) -> Option<f64> {
+        (self.positive > 0).then(|| self.sum / f64::from(self.positive))
     }
 }
 

@@ -39,8 +39,9 @@ pub(crate) struct StampedSocket {
 }
 
 impl StampedSocket {
-    pub(crate) fn new(stream: TcpStream, clock: Clock) -> StampedSocket {
-        let asked_kernel = kernel::ask_for_stamps(&stream);
+    /// With `kernel_stamps` the kernel is asked for them, if it has any.
+    pub(crate) fn new(stream: TcpStream, clock: Clock, kernel_stamps: bool) -> StampedSocket {
+        let asked_kernel = kernel_stamps && kernel::ask_for_stamps(&stream);
         StampedSocket {
             stream,
             clock,

@@ -2,8 +2,8 @@
 
 use tokometer_analysis::{Context, summarise};
 use tokometer_record::{
-    Cell, CellTrace, CounterSnapshot, EventRow, Failure, FailureKind, Flag, FlagCode, Outcome, Phase, Ready,
-    RequestKind, RequestRow, SampleRow, Settings, StampSource, Status, TokenSource, TraceMeta,
+    Cell, CellTrace, CounterSnapshot, EventRow, Failure, FailureKind, Figure, Flag, FlagCode, Order, Outcome,
+    Phase, Ready, RequestKind, RequestRow, SampleRow, Settings, StampSource, Status, TokenSource, TraceMeta,
 };
 
 pub(crate) const MS: u64 = 1_000_000;
@@ -16,6 +16,9 @@ pub(crate) fn settings() -> Settings {
         prefill_contexts: vec![8192],
         prefill_repeats: 3,
         duration_seconds: 10.0,
+        adaptive: false,
+        repeats: 1,
+        order: Order::Standard,
         max_output_tokens: 451,
         decode_test: "fixed_duration".to_owned(),
         prefill_mode: "cold_alone".to_owned(),
@@ -45,12 +48,17 @@ pub(crate) fn meta(phase: Phase, concurrency: u32) -> TraceMeta {
         context_nominal: 8192,
         concurrency,
         max_output_tokens: 451,
+        repeat: None,
         duration_seconds: 10.0,
         window_start_ns: Some(5 * SECOND),
         window_end_ns: Some(15 * SECOND),
+        adaptive: None,
         ready: Some(Ready { reached: true, seconds: 5.0, limit_seconds: 60.0, missing: Vec::new() }),
         counters_before: None,
         counters_after: None,
+        counters_window_start: None,
+        counters_window_end: None,
+        counters_by_request: Vec::new(),
         drained: true,
         stamp_source: StampSource::Kernel,
         clock_step_ns: 0,
@@ -80,6 +88,7 @@ pub(crate) fn request(number: u32, stream: u32, send_ns: u64) -> RequestRow {
         token_source: TokenSource::Usage,
         reads: 0,
         events: 0,
+        unknown_events: Some(0),
     }
 }
 
@@ -168,6 +177,7 @@ impl Streams {
                 waiting: Some(0.0),
                 generated_tokens: None,
                 kv_used: Some(0.25),
+                ..SampleRow::default()
             });
         }
         let ours = trace.requests.iter().map(|row| tokens_of(&trace, row.request)).sum::<f64>();
@@ -217,6 +227,18 @@ pub(crate) fn reason(cell: &Cell, status: Status) -> String {
 /// The flag, which must be raised.
 pub(crate) fn raised(cell: &Cell, code: FlagCode) -> Flag {
     cell.flag(code).unwrap_or_else(|| panic!("{} is not raised: {:?}", code.code(), cell.flags)).clone()
+}
+
+/// The figure that decided, and its limit.
+pub(crate) fn decided(figures: &[Figure]) -> (f64, Option<f64>) {
+    let first = figures.first().expect("a verdict has figures");
+    (first.value, first.limit)
+}
+
+/// A figure by its name.
+pub(crate) fn figure(figures: &[Figure], name: &str) -> f64 {
+    let found = figures.iter().find(|figure| figure.name == name);
+    found.unwrap_or_else(|| panic!("no figure {name} in {figures:?}")).value
 }
 
 /// A small difference of rounding.

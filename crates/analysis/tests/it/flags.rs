@@ -1,9 +1,11 @@
 //! Each flag of method section 7: raised with its figures, and not raised at its limit.
 
-use tokometer_analysis::{Context, summarise};
-use tokometer_record::{Cell, FlagCode, Ready};
+use tokometer_analysis::{Context, Telemetry, summarise};
+use tokometer_record::{Cell, FlagCode, Ready, Status};
 
-use crate::build::{MS, SECOND, STEADY, Streams, changed, close, counters, raised, row, settings};
+use crate::build::{
+    MS, SECOND, STEADY, Streams, changed, close, counters, decided, figure, raised, row, settings,
+};
 
 fn none(cell: &Cell, code: FlagCode) {
     assert_eq!(cell.flag(code), None);
@@ -32,7 +34,7 @@ fn not_ready() {
     });
     let flag = raised(&cell, FlagCode::NotReady);
     assert!(flag.detail.contains("running 3 of 4") && flag.detail.contains("60 s"), "{}", flag.detail);
-    assert_eq!((flag.value, flag.limit), (Some(60.2), Some(60.0)));
+    assert_eq!(decided(&flag.figures), (60.2, Some(60.0)));
 }
 
 #[test]
@@ -46,11 +48,50 @@ fn underfilled() {
         })
     };
     let flag = raised(&with(3.87, Some(0.0)), FlagCode::Underfilled);
-    close(flag.value.unwrap(), 3.87);
-    close(flag.limit.unwrap(), 3.88);
+    let (at_most, limit) = decided(&flag.figures);
+    close(at_most, 3.87);
+    close(limit.unwrap(), 3.88);
     none(&with(3.89, Some(0.0)), FlagCode::Underfilled);
     none(&with(3.0, Some(1.0)), FlagCode::Underfilled);
     assert!(raised(&with(3.7, None), FlagCode::Underfilled).detail.contains("no waiting gauge"));
+}
+
+#[test]
+fn a_gauge_that_was_read_at_a_bad_moment_underfills_nothing() {
+    // Ten samples; in one of them the server had just ended a request and not got the next.
+    let one = |low: f64| changed(|trace| trace.samples[4].running = Some(low));
+    none(&one(3.0), FlagCode::Underfilled);
+    none(&one(0.0), FlagCode::Underfilled);
+    // A stream that is missing for half of the window is no moment.
+    let half = changed(|trace| trace.samples[5..].iter_mut().for_each(|sample| sample.running = Some(3.0)));
+    let flag = raised(&half, FlagCode::Underfilled);
+    close(figure(&flag.figures, "running_mean"), 3.5);
+    assert_eq!(figure(&flag.figures, "samples"), 10.0);
+    assert!(decided(&flag.figures).0 > 3.5 && flag.detail.contains("by 10 samples"), "{flag:?}");
+    // Two samples tell nothing.
+    none(
+        &changed(|trace| {
+            trace.samples.truncate(2);
+            trace.samples.iter_mut().for_each(|sample| sample.running = Some(1.0));
+        }),
+        FlagCode::Underfilled,
+    );
+}
+
+#[test]
+fn power_and_clocks() {
+    let settings = settings();
+    let with = |power_capped_share, over_rated_share| {
+        let telemetry =
+            Telemetry { busy_samples: 120, slowed_share: Some(0.0), power_capped_share, over_rated_share };
+        summarise(&STEADY.trace(), &Context { telemetry: Some(telemetry), ..Context::new(&settings) })
+    };
+    assert!(with(Some(0.20), Some(0.01)).flags.is_empty());
+    assert!(with(None, None).flags.is_empty());
+    let both = with(Some(0.21), Some(0.02));
+    assert_eq!(both.status, Status::Valid);
+    assert_eq!(decided(&raised(&both, FlagCode::PowerCapped).figures), (0.21, Some(0.20)));
+    assert_eq!(figure(&raised(&both, FlagCode::OverRatedClock).figures, "busy_samples"), 120.0);
 }
 
 #[test]
@@ -59,7 +100,7 @@ fn prompt_length() {
     none(&with(8192 + 16), FlagCode::PromptLength);
     none(&with(8192 - 16), FlagCode::PromptLength);
     let flag = raised(&with(8192 - 17), FlagCode::PromptLength);
-    assert_eq!((flag.value, flag.limit), (Some(17.0), Some(16.0)));
+    assert_eq!(decided(&flag.figures), (17.0, Some(16.0)));
     assert!(flag.detail.contains("8175") && flag.detail.contains("8192"));
     // Of a long prompt 0.1 % may be off.
     let long = |tokens: u64| {
@@ -80,7 +121,7 @@ fn token_mismatch() {
     none(&with(5540.0), FlagCode::TokenMismatch);
     none(&with(5310.0), FlagCode::TokenMismatch);
     let flag = raised(&with(5300.0), FlagCode::TokenMismatch);
-    close(flag.value.unwrap(), 108.0 / 5300.0);
+    close(decided(&flag.figures).0, 108.0 / 5300.0);
     raised(&with(5560.0), FlagCode::TokenMismatch);
 }
 
@@ -101,7 +142,7 @@ fn coalesced() {
         changed(|trace| trace.requests.iter_mut().for_each(|row| (row.reads, row.events) = (reads, 300)))
     };
     none(&with(200), FlagCode::Coalesced);
-    close(raised(&with(150), FlagCode::Coalesced).value.unwrap(), 2.0);
+    close(decided(&raised(&with(150), FlagCode::Coalesced).figures).0, 2.0);
 }
 
 #[test]
@@ -109,7 +150,7 @@ fn clock_step() {
     let with = |step_ns: u64| changed(|trace| trace.meta.clock_step_ns = step_ns);
     none(&with(50 * MS), FlagCode::ClockStep);
     let flag = raised(&with(51 * MS), FlagCode::ClockStep);
-    assert_eq!((flag.value, flag.limit), (Some(51.0), Some(50.0)));
+    assert_eq!(decided(&flag.figures), (51.0, Some(50.0)));
 }
 
 #[test]
@@ -117,14 +158,14 @@ fn few_samples_by_requests() {
     // Two streams with three requests each are enough, one is not.
     none(&row(&Streams { concurrency: 2, ..STEADY }.trace()), FlagCode::FewSamples);
     let flag = raised(&row(&Streams { concurrency: 1, ..STEADY }.trace()), FlagCode::FewSamples);
-    assert_eq!((flag.value, flag.limit), (Some(3.0), Some(6.0)));
+    assert_eq!(decided(&flag.figures), (3.0, Some(6.0)));
 }
 
 #[test]
 fn few_samples_by_seconds() {
     let cell = changed(|trace| trace.meta.window_end_ns = Some(14 * SECOND));
     let flag = raised(&cell, FlagCode::FewSamples);
-    assert_eq!((flag.value, flag.limit), (Some(9.0), Some(10.0)));
+    assert_eq!(decided(&flag.figures), (9.0, Some(10.0)));
     assert!(flag.detail.contains("9.0 s"));
 }
 
@@ -135,7 +176,7 @@ fn a_cold_cell_that_found_prompts_cached_says_so() {
     none(&summarise(&trace, &Context::new(&settings)), FlagCode::PrefixHit);
     settings.cold = Some(true);
     let cell = summarise(&trace, &Context::new(&settings));
-    assert!(raised(&cell, FlagCode::PrefixHit).value.unwrap() > 0.9);
+    assert!(decided(&raised(&cell, FlagCode::PrefixHit).figures).0 > 0.9);
 }
 
 #[test]

@@ -1,9 +1,13 @@
 //! Prefill rows.
 
 use tokometer_analysis::{Context, summarise};
-use tokometer_record::{CellTrace, CounterSnapshot, FlagCode, Outcome, Phase, RequestKind, Status};
+use tokometer_record::{
+    CellTrace, CounterSnapshot, FlagCode, Outcome, Phase, RequestKind, StampSource, Status,
+};
 
-use crate::build::{MS, SECOND, close, event, failure, meta, raised, reason, request, row, settings};
+use crate::build::{
+    MS, SECOND, close, decided, event, failure, meta, raised, reason, request, row, settings,
+};
 
 /// Three cold requests of 8192 tokens, with these times to the first token.
 fn prefill(ttft_ms: [u64; 3]) -> CellTrace {
@@ -48,7 +52,7 @@ fn cached_tokens_were_not_computed() {
     let cell = row(&trace);
     close(cell.prefill_samples[1], 16_000.0);
     let flag = raised(&cell, FlagCode::PrefixHit);
-    assert_eq!((flag.value, flag.limit), (Some(0.5), Some(0.01)));
+    assert_eq!(decided(&flag.figures), (0.5, Some(0.01)));
     // One percent is the limit.
     trace.requests[1].cached_tokens = Some(81);
     assert_eq!(row(&trace).flag(FlagCode::PrefixHit), None);
@@ -63,7 +67,7 @@ fn a_hit_is_seen_by_the_servers_counter_too() {
     (trace.meta.counters_before, trace.meta.counters_after) = (at(100.0), at(100.0));
     assert_eq!(row(&trace).flag(FlagCode::PrefixHit), None);
     trace.meta.counters_after = at(8292.0);
-    close(raised(&row(&trace), FlagCode::PrefixHit).value.unwrap(), 8192.0 / 24_576.0);
+    close(decided(&raised(&row(&trace), FlagCode::PrefixHit).figures).0, 8192.0 / 24_576.0);
 }
 
 #[test]
@@ -124,6 +128,25 @@ fn an_interrupted_row_says_how_far_it_came() {
 }
 
 #[test]
+fn a_client_that_was_late_with_the_first_token_shaped_the_rate() {
+    // TTFT 256 ms; of it 5 % may be the client's where no kernel stamp tells it apart.
+    let with = |stamps: StampSource, lag_ns: u64| {
+        let mut trace = prefill([256, 256, 256]);
+        trace.meta.stamp_source = stamps;
+        trace.events[1].lag_ns = lag_ns;
+        row(&trace)
+    };
+    assert_eq!(with(StampSource::Read, 12 * MS).status, Status::Valid);
+    let limited = with(StampSource::Read, 14 * MS);
+    let text = reason(&limited, Status::ClientLimited);
+    assert!(text.contains("median TTFT of 256.000 ms") && text.contains("read stamps"), "{text}");
+    let (lag, limit) = decided(&limited.reason.unwrap().figures);
+    assert!(lag > 12.8 && (limit.unwrap() - 12.8).abs() < 1e-9, "{lag} {limit:?}");
+    assert_eq!(with(StampSource::Kernel, 250 * MS).status, Status::Valid);
+    reason(&with(StampSource::Kernel, 270 * MS), Status::ClientLimited);
+}
+
+#[test]
 fn a_shortened_prompt_is_held_against_what_was_aimed_at() {
     let trace = prefill([256, 256, 256]);
     let settings = settings();
@@ -132,5 +155,5 @@ fn a_shortened_prompt_is_held_against_what_was_aimed_at() {
     };
     assert_eq!(with(None).flag(FlagCode::PromptLength), None);
     assert_eq!(with(Some(8180)).flag(FlagCode::PromptLength), None);
-    assert_eq!(raised(&with(Some(8128)), FlagCode::PromptLength).value, Some(64.0));
+    assert_eq!(decided(&raised(&with(Some(8128)), FlagCode::PromptLength).figures).0, 64.0);
 }

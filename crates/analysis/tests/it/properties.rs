@@ -49,6 +49,7 @@ fn nonsense(seed: u64) -> CellTrace {
             waiting,
             generated_tokens: None,
             kv_used,
+            ..SampleRow::default()
         });
     }
     for counters in [&mut trace.meta.counters_before, &mut trace.meta.counters_after] {

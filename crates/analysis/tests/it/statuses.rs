@@ -4,12 +4,14 @@ use std::cell::RefCell;
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
+use tokometer_analysis::{Context, Telemetry, summarise};
 use tokometer_record::{
     CellTrace, LoopEvidence, Outcome, RequestKind, SampleRow, StampSource, Status, TokenSource,
 };
 
 use crate::build::{
-    MS, SECOND, STEADY, Streams, changed, counters, each_event, failure, reason, request, row,
+    MS, SECOND, STEADY, Streams, changed, counters, decided, each_event, failure, figure, reason, request,
+    row, settings,
 };
 
 fn loop_evidence(stream: u32) -> LoopEvidence {
@@ -238,6 +240,63 @@ fn queued_without_a_waiting_gauge() {
 }
 
 #[test]
+fn a_gauge_that_was_read_at_a_bad_moment_queues_nothing() {
+    let cell = changed(|trace| {
+        samples(trace, |index, sample| {
+            (sample.running, sample.waiting) = (Some(if index < 2 { 1.0 } else { 4.0 }), None);
+        });
+    });
+    assert_eq!(cell.server.as_ref().unwrap().running_mean, Some(3.4));
+    assert_eq!(cell.status, Status::Valid);
+}
+
+#[test]
+fn throttled() {
+    let settings = settings();
+    let with = |slowed: Option<f64>| {
+        let telemetry = Telemetry {
+            busy_samples: 300,
+            slowed_share: slowed,
+            power_capped_share: Some(0.0),
+            over_rated_share: Some(0.0),
+        };
+        summarise(&STEADY.trace(), &Context { telemetry: Some(telemetry), ..Context::new(&settings) })
+    };
+    assert_eq!(with(None).status, Status::Valid);
+    assert_eq!(with(Some(0.05)).status, Status::Valid);
+    let cell = with(Some(0.0533));
+    assert!(reason(&cell, Status::Throttled).contains("5.3 % of 300 busy samples"));
+    assert_eq!(decided(&cell.reason.unwrap().figures), (0.0533, Some(0.05)));
+}
+
+#[test]
+fn events_that_could_not_be_told_are_an_error() {
+    let with = |unknown: Option<u32>| changed(|trace| trace.requests[7].unknown_events = unknown);
+    assert_eq!(with(None).status, Status::Valid);
+    assert_eq!(with(Some(0)).status, Status::Valid);
+    let cell = with(Some(3));
+    assert!(reason(&cell, Status::Error).contains("3 events could not be told, the first in request 7"));
+    assert_eq!(decided(&cell.reason.unwrap().figures), (3.0, Some(0.0)));
+    // A failure says more.
+    let both = changed(|trace| {
+        trace.requests[7].unknown_events = Some(3);
+        trace.meta.failure = Some(failure("gone"));
+    });
+    assert_eq!(reason(&both, Status::Error), "gone");
+}
+
+#[test]
+fn a_change_of_level_is_dated() {
+    let endless = Streams { ttft_ns: 0, step_ns: 2 * MS, events: 100_000, ..STEADY };
+    let cell = row(&endless.trace_with(|time, _| if time > 12 * SECOND { 3 * MS } else { 2 * MS }));
+    let text = reason(&cell, Status::Unstable);
+    assert!(text.contains("7.0 s into the window") && text.contains("-33.3 %"), "{text}");
+    let figures = cell.reason.unwrap().figures;
+    assert_eq!(figure(&figures, "last_change"), 7.0);
+    assert!((figure(&figures, "last_change_size") + 1.0 / 3.0).abs() < 0.01);
+}
+
+#[test]
 fn short() {
     let with = |asked: u64| changed(|trace| trace.meta.max_output_tokens = asked);
     assert_eq!(with(902).status, Status::Valid);
@@ -287,7 +346,7 @@ fn unstable_by_a_start_up_that_takes_half_the_window() {
 
 #[test]
 fn noise_alone_rarely_makes_a_cell_unstable() {
-    let trials = 100;
+    let trials = 300;
     let unstable = (0..trials)
         .filter(|seed| {
             let random = RefCell::new(Pcg64::seed_from_u64(*seed));
@@ -296,7 +355,7 @@ fn noise_alone_rarely_makes_a_cell_unstable() {
             row(&endless.trace_with(noisy)).status == Status::Unstable
         })
         .count();
-    assert!(unstable <= 8, "{unstable} of {trials}");
+    assert!(unstable <= 24, "{unstable} of {trials}");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use tokometer_sim::{Server, ServerOptions};
 
+use crate::args::machine::MachineArgs;
 use crate::args::{DemoArgs, List, TargetArgs};
 use crate::out;
 use crate::session::Session;
@@ -14,7 +15,10 @@ const DURATION: f64 = 10.0;
 
 /// Starts the engine on a free port of this machine and measures it.
 pub(crate) fn demo(args: DemoArgs) -> anyhow::Result<u8> {
-    let profile = super::sim::profile(&args.profile)?;
+    let mut profile = super::sim::profile(&args.profile)?;
+    if let Some(speculation) = args.speculative {
+        profile = profile.with_speculation(speculation);
+    }
     let mut matrix = args.matrix;
     let named = matrix.contexts.is_some() || matrix.concurrency.is_some();
     // A dry run shows the whole of the default matrix: it costs nothing.
@@ -22,7 +26,8 @@ pub(crate) fn demo(args: DemoArgs) -> anyhow::Result<u8> {
         matrix.contexts = Some(List(CONTEXTS.to_vec()));
         matrix.concurrency = Some(List(CONCURRENCY.to_vec()));
     }
-    if !args.full {
+    // An adaptive window ends by itself as early as it may.
+    if !args.full && !matrix.adaptive {
         matrix.duration = matrix.duration.or(Some(DURATION));
     }
     if args.output.dry_run && !args.full && !named && !args.output.quiet {
@@ -36,6 +41,7 @@ pub(crate) fn demo(args: DemoArgs) -> anyhow::Result<u8> {
         url: Some(format!("http://{}", server.addr())),
         // No key of the user's is sent to the simulated engine.
         target: TargetArgs { ignore_environment: true, ..TargetArgs::default() },
+        machine: MachineArgs::default(),
         matrix,
         output: args.output,
         may_ask: false,

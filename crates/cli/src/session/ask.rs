@@ -51,8 +51,16 @@ pub(super) fn plan_text(run: &Run, plan: &Plan) -> String {
         return text.trim_end().to_owned();
     }
     let guess = SpeedGuess::default();
+    let windows = match run.settings.adaptive {
+        true => "adaptive windows, asked for ",
+        false => "",
+    };
+    let rounds = match plan.request.repeats {
+        1 => String::new(),
+        repeats => format!(", all {repeats} times"),
+    };
     line(format!(
-        "  {} of {} s, {}; about {} of prompts to send; about {}",
+        "  {} of {windows}{} s, {}{rounds}; about {} of prompts to send; about {}",
         out::count(cells, "cell"),
         plan.request.duration_seconds,
         out::count(plan.steps.len() - cells, "prefill row"),

@@ -5,13 +5,14 @@ use tokometer_record::{Run, RunFolder, RunState, Status};
 
 use super::Session;
 use crate::failure::{self, Hinted};
-use crate::out;
+use crate::{details, out};
 
 impl Session {
     /// Writes the page and shows the result; the exit code that the run deserves.
     pub(super) fn finish(&self, run: &Run, folder: &RunFolder) -> anyhow::Result<u8> {
         let page = folder.report_file();
-        let saved = tokometer_report::html(run).map_err(anyhow::Error::from).and_then(|html| {
+        let made = || Ok(tokometer_report::page(run, &details::of(folder, run)?)?);
+        let saved = made().and_then(|html: String| {
             folder.save_report(&html).with_context(|| {
                 let record = folder.path.display();
                 let hint =
@@ -25,6 +26,9 @@ impl Session {
             out::result(&tokometer_report::terminal(run, out::width(), out::colour()))?;
         }
         if !self.output.quiet {
+            if let Some(windows) = windows(run) {
+                out::say(&windows);
+            }
             out::say(&format!("record: {}", folder.run_file().display()));
         }
         saved?;
@@ -55,4 +59,27 @@ impl Session {
         }
         if reached { failure::UNSOUND } else { code }
     }
+}
+
+/// How long the windows of a run were in all: what adaptive windows save, and what repeats cost.
+fn windows(run: &Run) -> Option<String> {
+    let seconds: Vec<f64> = run
+        .cells
+        .iter()
+        .flat_map(|cell| {
+            let repeats = cell.repeats.iter().filter_map(|repeat| repeat.window.as_ref());
+            // The row of a cell with repeats shows one of their windows.
+            cell.window.iter().filter(|_| cell.repeats.is_empty()).chain(repeats)
+        })
+        .map(|window| window.seconds)
+        .collect();
+    let shortest = seconds.iter().copied().min_by(f64::total_cmp)?;
+    let longest = seconds.iter().copied().max_by(f64::total_cmp)?;
+    let each = match (seconds.len(), longest - shortest < 0.05) {
+        (1, _) => String::new(),
+        (_, true) => format!(" of {shortest:.1} s"),
+        (_, false) => format!(" of {shortest:.1} to {longest:.1} s"),
+    };
+    let sum: f64 = seconds.iter().sum();
+    Some(format!("windows: {sum:.1} s in all, {}{each}", out::count(seconds.len(), "window")))
 }

@@ -1,5 +1,7 @@
 //! The plan, step by step: measure, save, judge, show.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::time::Duration;
 
 use anyhow::Context;
@@ -10,8 +12,8 @@ use tokometer_record::{
     Cell, CellTrace, Failure, FailureKind, Outcome, Phase, Prompts as PromptsKind, Run, RunState, Status,
 };
 
-use super::Site;
 use super::prompts::{PREFILL_OUTPUT, Prompts};
+use super::{Site, adaptive};
 use crate::failure::Hinted;
 use crate::progress::{self, Progress};
 
@@ -31,10 +33,14 @@ pub(super) struct Measuring<'a> {
     pub(super) prompts: &'a Prompts,
     pub(super) site: &'a Site,
     pub(super) progress: &'a Progress,
+    /// True if windows end by what they find.
+    pub(super) adaptive: bool,
     /// Defaults of the method that the user changed.
     pub(super) retuned: bool,
     /// Output of requests that only read their prompt: 1, or 8 once one token has shown nothing.
     pub(super) prefill_output: std::cell::Cell<u64>,
+    /// Of a run with repeats: the rows that each cell has so far, with the number of their round from 1 on.
+    pub(super) rows: RefCell<HashMap<(Phase, u64, u32), Vec<(u32, Cell)>>>,
 }
 
 impl Measuring<'_> {
@@ -43,26 +49,39 @@ impl Measuring<'_> {
     pub(super) async fn all(&self, run: &mut Run) -> anyhow::Result<()> {
         self.warm_up().await?;
         let mut guess = SpeedGuess::default();
-        let of = self.site.plan.steps.len();
-        for (done, step) in self.site.plan.steps.iter().enumerate() {
+        let plan = &self.site.plan;
+        let (of, repeats) = (plan.step_count(), plan.request.repeats);
+        let steps =
+            (0..repeats).flat_map(|round| plan.round(round).into_iter().map(move |step| (round, step)));
+        let mut reached = 0;
+        for (done, (round, step)) in steps.enumerate() {
             if self.interrupted() {
                 break;
             }
-            let left = self.site.plan.remaining_seconds(done, &guess);
-            let trace = self.progress.during(&label(step), done, of, left, self.step(step)).await;
+            let repeat = (repeats > 1).then_some(round + 1);
+            let left = plan.remaining_seconds(done, &guess);
+            let trace = self.progress.during(&label(&step), done, of, left, self.step(&step, repeat)).await;
             self.note_hidden(run);
-            let cell = self.keep(run, step, &trace)?;
+            let cell = self.keep(run, &step, &trace)?;
             learn(&mut guess, &cell);
-            self.progress.finished(&cell, done + 1, of);
+            reached = done + 1;
+            self.progress.finished(&cell, repeat, reached, of);
             if cell.status == Status::Error {
                 self.still_there(run).await?;
             }
-            if done + 1 < of && matches!(step, Step::Cell { .. }) {
+            if reached < of && matches!(step, Step::Cell { .. }) {
                 self.conductor.pause(PAUSE).await;
             }
         }
         let cut_short = |cell: &Cell| matches!(cell.status, Status::Planned | Status::Interrupted);
-        run.state = if run.cells.iter().any(cut_short) { RunState::Interrupted } else { RunState::Finished };
+        let complete = reached == of && !run.cells.iter().any(cut_short);
+        if !complete && repeats > 1 {
+            run.remarks.push(format!(
+                "the run was cut short: {reached} of {of} measurements were reached, so cells have fewer than the \
+                 {repeats} repeats that were asked"
+            ));
+        }
+        run.state = if complete { RunState::Finished } else { RunState::Interrupted };
         Ok(())
     }
 
@@ -111,33 +130,34 @@ impl Measuring<'_> {
         }
     }
 
-    async fn step(&self, step: &Step) -> CellTrace {
+    async fn step(&self, step: &Step, repeat: Option<u32>) -> CellTrace {
         match *step {
             Step::Prefill { context, prompt_tokens } => {
-                let trace = self.prefill(context, prompt_tokens, self.prefill_output.get()).await;
+                let trace = self.prefill(context, prompt_tokens, self.prefill_output.get(), repeat).await;
                 if self.prefill_output.get() < HIDDEN_OUTPUT && hides_first_token(&trace) {
                     self.prefill_output.set(HIDDEN_OUTPUT);
-                    return self.prefill(context, prompt_tokens, HIDDEN_OUTPUT).await;
+                    return self.prefill(context, prompt_tokens, HIDDEN_OUTPUT, repeat).await;
                 }
                 trace
             }
             Step::Cell { context, concurrency } => {
-                self.conductor.run_cell(&self.cell(context, concurrency)).await
+                self.conductor.run_cell(&self.cell(context, concurrency, repeat)).await
             }
         }
     }
 
-    async fn prefill(&self, context: u64, prompt_tokens: u64, output: u64) -> CellTrace {
+    async fn prefill(&self, context: u64, prompt_tokens: u64, output: u64, repeat: Option<u32>) -> CellTrace {
         let repeats = self.site.plan.request.prefill_repeats;
         let spec = PrefillSpec {
             context_nominal: context,
+            repeat,
             max_output_tokens: output,
             requests: (0..repeats).map(|_| self.prompts.cold(prompt_tokens, output)).collect(),
         };
         self.conductor.run_prefill(&spec).await
     }
 
-    fn cell(&self, context: u64, concurrency: u32) -> CellSpec {
+    fn cell(&self, context: u64, concurrency: u32, repeat: Option<u32>) -> CellSpec {
         let asked = &self.site.plan.request;
         let prompts = match asked.prompts {
             PromptsKind::Shared => vec![self.prompts.shared(context)],
@@ -150,6 +170,8 @@ impl Measuring<'_> {
             concurrency,
             max_output_tokens: asked.max_output_tokens,
             duration: Duration::from_secs_f64(asked.duration_seconds),
+            adaptive: self.adaptive.then(|| adaptive::windows(asked.duration_seconds)),
+            repeat,
             requests: with(asked.max_output_tokens),
             scouts: if asked.cold { Vec::new() } else { with(self.prefill_output.get()) },
             calibration: Some(self.prompts.request(&prompts[0], CALIBRATION_OUTPUT)),
@@ -157,22 +179,27 @@ impl Measuring<'_> {
         }
     }
 
-    /// Saves the trace, judges the cell, saves the record: in this order, so that the record never names a
+    /// Saves the trace, judges the measurement and, with repeats, its cell, saves the record: in this order, so that the record never names a
     /// file that is not there.
     fn keep(&self, run: &mut Run, step: &Step, trace: &CellTrace) -> anyhow::Result<Cell> {
         let expected = match step {
             Step::Prefill { prompt_tokens, .. } => *prompt_tokens,
             Step::Cell { context, .. } => *context,
         };
+        let machine = self.site.observed.over(trace);
         let mut cell = tokometer_analysis::summarise(
             trace,
             &Judging {
+                telemetry: machine.as_ref().map(Into::into),
                 simulated: run.simulated,
                 retuned: self.retuned,
                 expected_prompt_tokens: Some(expected),
                 ..Judging::new(&run.settings)
             },
         );
+        if let Some(machine) = machine {
+            tokometer_analysis::telemetry::attach(&mut cell, machine);
+        }
         let saved = self.site.folder.save_trace(trace);
         match &saved {
             Ok(file) => cell.trace = Some(file.clone()),
@@ -180,12 +207,17 @@ impl Measuring<'_> {
                 cell.unknown.insert("trace".to_owned(), error.to_string());
             }
         }
-        let same = |other: &&mut Cell| {
-            (other.phase, other.context_nominal, other.concurrency)
-                == (cell.phase, cell.context_nominal, cell.concurrency)
-        };
-        if let Some(row) = run.cells.iter_mut().find(same) {
-            *row = cell.clone();
+        let key = |cell: &Cell| (cell.phase, cell.context_nominal, cell.concurrency);
+        if let Some(row) = run.cells.iter_mut().find(|other| key(other) == key(&cell)) {
+            *row = match trace.meta.repeat {
+                None => cell.clone(),
+                Some(repeat) => {
+                    let mut rows = self.rows.borrow_mut();
+                    let rows = rows.entry(key(&cell)).or_default();
+                    rows.push((repeat, cell.clone()));
+                    tokometer_analysis::combine(rows).unwrap_or_else(|| cell.clone())
+                }
+            };
         }
         // A process that is killed later leaves the time until here.
         run.elapsed_seconds = Some(self.conductor.clock.now_ns() as f64 / 1e9);

@@ -200,6 +200,7 @@ fn cold_prompts(plan: &Plan, tokens: u64) -> u32 {
         |step: &Step| matches!(step, Step::Prefill { prompt_tokens, .. } if *prompt_tokens == tokens);
     let samples =
         plan.steps.iter().filter(|step| prefill(step)).count() as u32 * plan.request.prefill_repeats;
+    let samples = samples * plan.request.repeats;
     let warm_up = plan.warm_up().map_or(0, |warm_up| {
         u32::from(warm_up.prefill_tokens == tokens) + u32::from(warm_up.decode_context == Some(tokens))
     });

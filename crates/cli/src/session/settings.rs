@@ -1,13 +1,13 @@
 //! What was asked and what was found, in the words of the plan and of the record.
 
 use tokometer_plan::{Limits, Plan, Request};
-use tokometer_record::{AtEnd, Endpoint, Prompts, Run, RunState, Settings, Tool};
+use tokometer_record::{AtEnd, Endpoint, Order, Prompts, Run, RunState, Settings, Tool};
 use tokometer_target::Target;
 use tokometer_wire::clock::Clock;
 use tokometer_wire::{self as wire, Expect};
 
 use super::Session;
-use crate::args::{AtEndArg, EndpointArg, MatrixArgs, PromptsArg};
+use crate::args::{AtEndArg, EndpointArg, MatrixArgs, OrderArg, PromptsArg};
 
 /// Seconds of a window where the user names none.
 pub(super) const DURATION: f64 = 30.0;
@@ -23,6 +23,9 @@ pub(super) fn request(args: &MatrixArgs) -> Request {
         prompts: prompts(args),
         cold: args.cold,
         at_end: at_end(args),
+        repeats: args.repeats,
+        order: order(args),
+        seed: args.seed,
     }
 }
 
@@ -68,6 +71,13 @@ pub(super) fn at_end(args: &MatrixArgs) -> AtEnd {
     }
 }
 
+fn order(args: &MatrixArgs) -> Order {
+    match args.order {
+        OrderArg::Standard => Order::Standard,
+        OrderArg::Shuffled => Order::Shuffled,
+    }
+}
+
 pub(super) fn prompts(args: &MatrixArgs) -> Prompts {
     match args.prompts {
         PromptsArg::Shared => Prompts::Shared,
@@ -89,8 +99,11 @@ pub(super) fn record(session: &Session, target: &Target, plan: &Plan, threads: u
         prefill_contexts: plan.prefill_contexts.clone(),
         prefill_repeats: args.prefill_repeats,
         duration_seconds: plan.request.duration_seconds,
+        adaptive: args.adaptive,
+        repeats: args.repeats,
+        order: order(args),
         max_output_tokens: args.max_output,
-        decode_test: "fixed_duration".to_owned(),
+        decode_test: if args.adaptive { "adaptive_duration" } else { "fixed_duration" }.to_owned(),
         prefill_mode: "cold_alone".to_owned(),
         prompts: Some(prompts(args)),
         cold: Some(args.cold),

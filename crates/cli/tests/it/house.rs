@@ -12,6 +12,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("target", &["wire", "record"]),
     ("load", &["wire", "record"]),
     ("analysis", &["record", "stats"]),
+    ("telemetry", &["wire", "record"]),
     ("report", &["record"]),
     ("sim", &["record"]),
 ];

@@ -45,11 +45,11 @@ impl Conductor {
             if let Some(sample) = gauges.read().await {
                 answered = self.clock.now_ns();
                 cell.samples.push(gauges::sample_row(&sample));
-                last = Some(sample);
                 if stretch.take(&sample) >= stable {
                     let seen = gauges::is_idle(&sample) == Some(true);
                     return Drained { counters: Some(gauges::snapshot(&sample)), seen };
                 }
+                last = Some(sample);
             }
             let waited = self.since(start);
             let silent = self.since(answered) >= self.timing.silence_limit;

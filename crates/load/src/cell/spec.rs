@@ -5,6 +5,8 @@ use std::time::Duration;
 use tokometer_record::{AtEnd, CONTEXT_K};
 use tokometer_wire::PreparedRequest;
 
+use super::Adaptive;
+
 /// One cell of the decode matrix.
 #[derive(Clone)]
 pub struct CellSpec {
@@ -14,8 +16,12 @@ pub struct CellSpec {
     pub concurrency: u32,
     /// Output tokens asked per request.
     pub max_output_tokens: u64,
-    /// Window length.
+    /// Window length; where `adaptive` decides it, the length that was asked.
     pub duration: Duration,
+    /// What decides the window's length while it runs; none: it is fixed.
+    pub adaptive: Option<Adaptive>,
+    /// Which repeat of the cell it is, from 1 on; none where it is measured once.
+    pub repeat: Option<u32>,
     /// The prompt of each stream: one for all, or one for each.
     pub requests: Vec<PreparedRequest>,
     /// The same prompts with one output token, sent first to warm the prefix; empty: streams meet a cold one.
@@ -31,6 +37,8 @@ pub struct CellSpec {
 pub struct PrefillSpec {
     /// Context by label, tokens.
     pub context_nominal: u64,
+    /// Which repeat of the row it is, from 1 on; none where it is measured once.
+    pub repeat: Option<u32>,
     /// Output tokens asked (1, or 8 where a parser hides the first).
     pub max_output_tokens: u64,
     /// One request per sample, each with its own salt.
@@ -54,6 +62,8 @@ pub struct Timing {
     pub drain_stable: Duration,
     /// Longest wait for an empty server.
     pub drain_limit: Duration,
+    /// Streams are read so much longer than the window: what arrived in it may not have been read yet.
+    pub linger: Duration,
     /// Gauges that do not answer for so long, while an empty server is waited for, mean that the server is gone.
     pub silence_limit: Duration,
 }
@@ -68,6 +78,7 @@ impl Default for Timing {
             drain_every: Duration::from_millis(100),
             drain_stable: Duration::from_millis(500),
             drain_limit: Duration::from_secs(300),
+            linger: Duration::from_millis(100),
             silence_limit: Duration::from_secs(15),
         }
     }

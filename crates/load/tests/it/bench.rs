@@ -21,6 +21,11 @@ const METRICS: MetricNames = MetricNames {
     cached_tokens: &["vllm:prompt_tokens_cached_total"],
     kv_used: &["vllm:kv_cache_usage_perc"],
     preemptions: &["vllm:num_preemptions_total"],
+    drafts: &["vllm:spec_decode_num_drafts_total"],
+    draft_tokens: &["vllm:spec_decode_num_draft_tokens_total"],
+    accepted_tokens: &["vllm:spec_decode_num_accepted_tokens_total"],
+    accepted_per_position: &["vllm:spec_decode_num_accepted_tokens_per_pos_total"],
+    acceptance_length: &["sglang:spec_accept_length"],
 };
 
 /// Long enough that only a hang reaches it.
@@ -39,6 +44,7 @@ pub(crate) const SHORT: Timing = Timing {
     drain_every: ms(20),
     drain_stable: ms(60),
     drain_limit: ms(30_000),
+    linger: ms(20),
     silence_limit: ms(30_000),
 };
 
@@ -105,6 +111,8 @@ impl Bench {
             concurrency,
             max_output_tokens: max_tokens,
             duration,
+            adaptive: None,
+            repeat: None,
             requests: vec![self.request("Say something.", max_tokens)],
             scouts: Vec::new(),
             calibration: None,
@@ -116,6 +124,7 @@ impl Bench {
     pub(crate) fn prefill(&self, prompts: &[String]) -> PrefillSpec {
         PrefillSpec {
             context_nominal: 1024,
+            repeat: None,
             max_output_tokens: 1,
             requests: prompts.iter().map(|prompt| self.request(prompt, 1)).collect(),
         }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokometer_load::{CellSpec, LivePhase};
-use tokometer_record::{CellTrace, FailureKind, RequestKind, RequestRow};
+use tokometer_record::{CellTrace, FailureKind, Outcome, RequestKind, RequestRow};
 
 use crate::bench::{Bench, LONG, ms};
 use crate::facts::{check, events, of_kind, outcomes, streams, window_is_whole};
@@ -67,6 +67,23 @@ async fn a_reset_within_a_stream_keeps_the_events_before_it() {
     assert_eq!(kind(&trace), FailureKind::Reset);
     assert_eq!(events(&trace, failed(&trace)).len(), 1);
     assert_eq!(failed(&trace).completion_tokens, Some(1));
+}
+
+#[tokio::test]
+async fn events_that_nobody_knows_are_counted() {
+    let server = scripted::serve(|_, stream| {
+        scripted::send(stream, HEAD);
+        scripted::send(stream, &scripted::token("one", Some(1)));
+        let strange = "event: mood\ndata: {\"mood\":\"fine\"}\n\n";
+        scripted::send(stream, &format!("{:x}\r\n{strange}\r\n", strange.len()));
+        scripted::send(stream, &scripted::finish("stop", Some(1)));
+        Next::Keep
+    });
+    let bench = Bench::new(server.port);
+    let trace = bench.conductor.run_single(&bench.request("hello", 1)).await;
+    check(&trace);
+    let [row] = trace.requests.as_slice() else { panic!("{:?}", trace.requests) };
+    assert_eq!((row.outcome, row.unknown_events), (Outcome::Ended, Some(1)), "{row:?}");
 }
 
 #[tokio::test]

@@ -73,3 +73,21 @@ fn a_plan_of_nothing_takes_no_time() {
     close(plan.estimate_seconds(&GUESS), 0.0);
     assert_eq!(plan.prompt_bytes(5.0, &GUESS), 0);
 }
+
+#[test]
+fn rounds_add_up_and_later_ones_find_their_prompts_warm() {
+    let once = plan(&Request::default());
+    let plan = plan(&Request { repeats: 3, ..Request::default() });
+    assert_eq!((once.step_count(), plan.step_count()), (6, 18));
+    // In the first round two scouts read 10,000 and 20,000 tokens.
+    let first = once.remaining_seconds(0, &GUESS);
+    let later = first - 3.0;
+    close(plan.remaining_seconds(0, &GUESS), first + 2.0 * later);
+    close(plan.remaining_seconds(6, &GUESS), 2.0 * later);
+    close(plan.remaining_seconds(3, &GUESS), once.remaining_seconds(3, &GUESS) + 2.0 * later);
+    close(plan.remaining_seconds(17, &GUESS), 18.0);
+    close(plan.remaining_seconds(18, &GUESS), 0.0);
+    let warm_up = 30_000;
+    let round = once.prompt_bytes(1.0, &GUESS) - warm_up;
+    assert_eq!(plan.prompt_bytes(1.0, &GUESS), warm_up + 3 * round);
+}

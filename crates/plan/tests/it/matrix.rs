@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 use tokometer_plan::{KvBlocks, Limits, PlanError, Request, Step, WarmUp, build};
-use tokometer_record::{CONTEXT_K, Phase, Prompts, ReasonRule, Status, published};
+use tokometer_record::{CONTEXT_K, Order, Phase, Prompts, ReasonRule, Status, published};
 
 const K: u64 = CONTEXT_K;
 
@@ -224,4 +224,42 @@ fn requests_that_make_no_sense_are_refused() {
     assert!(refused(Request { contexts: Some(vec![0]), ..Request::default() }).contains("at least 1"));
     let nothing = Request { contexts: Some(vec![]), prefill_contexts: Some(vec![]), ..Request::default() };
     assert_eq!(build(&nothing, &Limits::default()), Err(PlanError::Empty));
+}
+
+#[test]
+fn a_shuffled_order_has_the_same_steps_and_keeps_prefill_before_its_cells() {
+    let standard = Request {
+        contexts: Some(vec![8 * K, 16 * K, 32 * K]),
+        prefill_contexts: Some(vec![8 * K, 16 * K, 32 * K, 64 * K]),
+        ..Request::default()
+    };
+    let shuffled = Request { order: Order::Shuffled, seed: 7, repeats: 3, ..standard.clone() };
+    let limits = Limits::default();
+    let plain = build(&standard, &limits).unwrap();
+    let plan = build(&shuffled, &limits).unwrap();
+    assert_eq!(plan.cells(), plain.cells(), "rows stay in the order of the matrix");
+    let sorted = |steps: &[Step]| {
+        let mut names: Vec<String> = steps.iter().map(|step| format!("{step:?}")).collect();
+        names.sort();
+        names
+    };
+    let rounds: Vec<Vec<Step>> = (0..3).map(|round| plan.round(round)).collect();
+    assert_eq!(rounds[0], plan.steps);
+    for steps in &rounds {
+        assert_eq!(sorted(steps), sorted(&plain.steps));
+        assert_ne!(steps, &plain.steps);
+        assert_eq!(steps[0], Step::Prefill { context: 64 * K, prompt_tokens: 64 * K }, "no cell follows it");
+        for (at, step) in steps.iter().enumerate().skip(1) {
+            let Step::Prefill { context, .. } = step else { continue };
+            let first =
+                |step: &Step| matches!(step, Step::Cell { context: decoded, .. } if decoded == context);
+            assert_eq!(steps.iter().position(first), Some(at + 1), "{step:?}");
+        }
+    }
+    assert!(rounds[0] != rounds[1] && rounds[1] != rounds[2], "each round has its own order");
+    // By the seed alone.
+    assert_eq!(build(&shuffled, &limits).unwrap().round(2), rounds[2]);
+    assert_ne!(build(&Request { seed: 8, ..shuffled.clone() }, &limits).unwrap().steps, plan.steps);
+    // The standard order is the same in every round.
+    assert_eq!(plain.round(5), plain.steps);
 }

@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::common::id_of;
 use crate::{
-    Accelerator, CONTEXT_K, Cell, Distribution, Engine, Evidence, Hardware, Imported, Method, Model, Phase,
-    Reason, ReasonRule, RecordError, Run, RunState, Settings, Status, Throughput, Tool, Window,
+    Accelerator, CONTEXT_K, Cell, Distribution, Engine, Evidence, Hardware, Imported, Method, Model, Order,
+    Phase, Reason, ReasonRule, RecordError, Run, RunState, Settings, Status, Throughput, Tool, Window,
 };
 
 /// Reads a published matrix in its own simple format. `file` is the name to remember.
@@ -232,6 +232,9 @@ fn settings(run: &RunStated, cells: &[Cell]) -> Result<Settings, String> {
         prefill_repeats: u32::try_from(repeats.unwrap_or(1))
             .map_err(|_| format!("completed_requests of a prefill row is too large; {WHAT_TO_DO}"))?,
         duration_seconds: at_least("run.seconds_per_measurement", run.seconds_per_measurement, 0.0)?,
+        adaptive: false,
+        repeats: 1,
+        order: Order::Standard,
         max_output_tokens: run.max_output_tokens,
         decode_test: run.decode_test.clone(),
         prefill_mode: run.prefill_mode.clone(),
@@ -272,6 +275,7 @@ fn hardware(stated: &HardwareStated) -> Result<Hardware, String> {
             memory_gb: memory.map(|all| all / f64::from(stated.gpu_count)),
         }],
         os: stated.os.clone(),
+        ..Hardware::default()
     })
 }
 
@@ -379,7 +383,13 @@ fn base(
         ),
     };
     cell.status = status;
-    cell.reason = text.map(|text| Reason { rule: ReasonRule::Stated, text, needed: None, available: None });
+    cell.reason = text.map(|text| Reason {
+        rule: ReasonRule::Stated,
+        text,
+        figures: Vec::new(),
+        needed: None,
+        available: None,
+    });
     if !status.not_run_by_plan() {
         let why = format!("{tool} does not tell; only the label is known");
         cell.unknown.insert("context_actual".to_owned(), why);

@@ -6,7 +6,7 @@
 //!
 //! Columns are converted one at a time; no value is boxed per row.
 
-mod column;
+pub(crate) mod column;
 
 use std::path::Path;
 
@@ -55,19 +55,24 @@ const SCHEMA: &str = "message trace {
     optional binary token_source (STRING);
     optional int32 reads (INTEGER(32, false));
     optional int32 events (INTEGER(32, false));
+    optional int32 unknown_events (INTEGER(32, false));
     optional int64 time_ns (INTEGER(64, false));
     optional double running;
     optional double waiting;
     optional double generated_tokens;
     optional double kv_used;
+    optional double drafts;
+    optional double draft_tokens;
+    optional double accepted_tokens;
+    optional double acceptance_length;
 }";
 
 /// Columns whose values mostly grow: stored as differences.
 const GROWING: [&str; 6] = ["request", "arrival_ns", "lag_ns", "tokens", "send_ns", "time_ns"];
 /// Key of [`TraceMeta`] in the file's metadata.
-const META_KEY: &str = "tokometer";
+pub(crate) const META_KEY: &str = "tokometer";
 /// Rows of one row group: bounds the memory of a conversion.
-const GROUP_ROWS: usize = 1 << 20;
+pub(crate) const GROUP_ROWS: usize = 1 << 20;
 /// The version in [`TraceMeta::SCHEMA`].
 const TRACE_VERSION: u64 = 1;
 
@@ -111,7 +116,7 @@ fn check_schema(meta: &str, path: &Path) -> Result<(), RecordError> {
 }
 
 /// An error of the Parquet library in our words.
-fn words(error: &ParquetError) -> String {
+pub(crate) fn words(error: &ParquetError) -> String {
     format!("no readable Parquet file ({error})")
 }
 
@@ -143,7 +148,7 @@ fn encode(trace: &CellTrace) -> Result<Vec<u8>, String> {
 }
 
 /// Writes rows of one kind. `column_of` gives the values of a column, or nothing where the kind lacks it.
-fn write_group(
+pub(crate) fn write_group(
     writer: &mut SerializedFileWriter<Vec<u8>>,
     kind: &str,
     rows: usize,
@@ -205,6 +210,7 @@ fn request_column(name: &str, rows: &[RequestRow]) -> Result<Option<Column>, Str
         "token_source" => Column::text(iter.map(|row| word(&row.token_source).map(Some)))?,
         "reads" => Column::u32(iter.map(|row| Some(row.reads))),
         "events" => Column::u32(iter.map(|row| Some(row.events))),
+        "unknown_events" => Column::u32(iter.map(|row| row.unknown_events)),
         _ => return Ok(None),
     }))
 }
@@ -217,6 +223,10 @@ fn sample_column(name: &str, rows: &[SampleRow]) -> Option<Column> {
         "waiting" => Column::f64(rows.map(|row| row.waiting)),
         "generated_tokens" => Column::f64(rows.map(|row| row.generated_tokens)),
         "kv_used" => Column::f64(rows.map(|row| row.kv_used)),
+        "drafts" => Column::f64(rows.map(|row| row.drafts)),
+        "draft_tokens" => Column::f64(rows.map(|row| row.draft_tokens)),
+        "accepted_tokens" => Column::f64(rows.map(|row| row.accepted_tokens)),
+        "acceptance_length" => Column::f64(rows.map(|row| row.acceptance_length)),
         _ => return None,
     })
 }
@@ -287,7 +297,11 @@ fn read_samples(group: &Group<'_>, samples: &mut Vec<SampleRow>) -> Result<(), S
     group.each("running", rows, Column::into_f64, |row, value| row.running = value)?;
     group.each("waiting", rows, Column::into_f64, |row, value| row.waiting = value)?;
     group.each("generated_tokens", rows, Column::into_f64, |row, value| row.generated_tokens = value)?;
-    group.each("kv_used", rows, Column::into_f64, |row, value| row.kv_used = value)
+    group.each("kv_used", rows, Column::into_f64, |row, value| row.kv_used = value)?;
+    group.each("drafts", rows, Column::into_f64, |row, value| row.drafts = value)?;
+    group.each("draft_tokens", rows, Column::into_f64, |row, value| row.draft_tokens = value)?;
+    group.each("accepted_tokens", rows, Column::into_f64, |row, value| row.accepted_tokens = value)?;
+    group.each("acceptance_length", rows, Column::into_f64, |row, value| row.acceptance_length = value)
 }
 
 fn read_requests(group: &Group<'_>, requests: &mut Vec<RequestRow>) -> Result<(), String> {
@@ -315,6 +329,7 @@ fn read_requests(group: &Group<'_>, requests: &mut Vec<RequestRow>) -> Result<()
             token_source: of_word(&needed(&sources[row], "token_source")?)?,
             reads: 0,
             events: 0,
+            unknown_events: None,
         });
     }
     let rows = &mut requests[first..];
@@ -331,6 +346,7 @@ fn read_requests(group: &Group<'_>, requests: &mut Vec<RequestRow>) -> Result<()
     group.each("reasoning_tokens", rows, Column::into_u64, |row, value| row.reasoning_tokens = value)?;
     group.u32("reads", rows, |row, value| row.reads = value)?;
     group.u32("events", rows, |row, value| row.events = value)?;
+    group.each("unknown_events", rows, Column::into_u32, |row, value| row.unknown_events = value)?;
     for (row, error) in rows.iter_mut().zip(group.text("error")?) {
         row.failure = error
             .map(|text| serde_json::from_str(&text))
@@ -340,18 +356,18 @@ fn read_requests(group: &Group<'_>, requests: &mut Vec<RequestRow>) -> Result<()
     Ok(())
 }
 
-fn no_value(column: &str) -> String {
+pub(crate) fn no_value(column: &str) -> String {
     format!("a row without {column}")
 }
 
 /// One row group, its columns found by name. A column that an older file lacks reads as null.
-struct Group<'a> {
+pub(crate) struct Group<'a> {
     reader: &'a dyn RowGroupReader,
-    rows: usize,
+    pub(crate) rows: usize,
 }
 
 impl<'a> Group<'a> {
-    fn new(reader: &'a dyn RowGroupReader) -> Result<Group<'a>, String> {
+    pub(crate) fn new(reader: &'a dyn RowGroupReader) -> Result<Group<'a>, String> {
         let rows = usize::try_from(reader.metadata().num_rows()).map_err(|_| "a negative number of rows")?;
         // A trace of ours never has more; a larger claim would only serve to exhaust memory.
         if rows > GROUP_ROWS {
@@ -360,7 +376,7 @@ impl<'a> Group<'a> {
         Ok(Group { reader, rows })
     }
 
-    fn column(&self, name: &str) -> Result<Column, String> {
+    pub(crate) fn column(&self, name: &str) -> Result<Column, String> {
         let columns = self.reader.metadata().schema_descr();
         match columns.columns().iter().position(|column| column.name() == name) {
             Some(index) => {
@@ -372,12 +388,12 @@ impl<'a> Group<'a> {
         }
     }
 
-    fn text(&self, name: &str) -> Result<Vec<Option<String>>, String> {
+    pub(crate) fn text(&self, name: &str) -> Result<Vec<Option<String>>, String> {
         self.column(name)?.into_text().map_err(|why| format!("column {name}: {why}"))
     }
 
     /// Puts the values of a column, null or not, into rows.
-    fn each<R, T>(
+    pub(crate) fn each<R, T>(
         &self,
         name: &str,
         rows: &mut [R],
@@ -406,11 +422,11 @@ impl<'a> Group<'a> {
         Ok(())
     }
 
-    fn u32<R>(&self, name: &str, rows: &mut [R], put: impl Fn(&mut R, u32)) -> Result<(), String> {
+    pub(crate) fn u32<R>(&self, name: &str, rows: &mut [R], put: impl Fn(&mut R, u32)) -> Result<(), String> {
         self.every(name, rows, Column::into_u32, put)
     }
 
-    fn u64<R>(&self, name: &str, rows: &mut [R], put: impl Fn(&mut R, u64)) -> Result<(), String> {
+    pub(crate) fn u64<R>(&self, name: &str, rows: &mut [R], put: impl Fn(&mut R, u64)) -> Result<(), String> {
         self.every(name, rows, Column::into_u64, put)
     }
 

@@ -2,9 +2,12 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that can't go on fails")]
 
+mod calibration;
 mod foreign;
 mod import;
+mod machine;
 mod sample;
 mod schema;
 mod store;
 mod trace;
+mod truth;

@@ -2,13 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use crate::machine;
 use serde_json::json;
+use tokometer_record::calibration::{Ceiling, Check, Errors, Host, Limit, TokenBalance, WindowTokens};
 use tokometer_record::{
-    Accelerator, AtEnd, Capacity, Cell, CellTrace, CounterSnapshot, Distribution, Endpoint, Engine, EventRow,
-    Evidence, Failure, FailureKind, Flag, FlagCode, Hardware, Imported, Interval, LoopEvidence, Model,
-    Outcome, Phase, Prompts, Ready, Reason, ReasonRule, RequestKind, RequestRow, Requests, Run, RunState,
-    SampleRow, ServerView, Settings, Spread, StampSource, Status, Target, Throughput, TokenSource, Tokens,
-    Tool, TraceFile, TraceMeta, Window, WindowView,
+    AdaptiveCheck, AdaptiveEnd, AdaptiveWindow, AtEnd, Calibration, Capacity, Cell, CellTrace,
+    CounterSnapshot, Distribution, Endpoint, Engine, EventRow, Evidence, Failure, FailureKind, Figure, Flag,
+    FlagCode, Imported, Interval, LoopEvidence, Model, Order, Outcome, Phase, Prompts, Ready, Reason,
+    ReasonRule, RepeatSummary, RequestKind, RequestRow, Requests, Run, RunState, SampleRow, ServerView,
+    Settings, Speculative, SpeculativeSource, Spread, StampSource, Status, Target, Throughput, TokenSource,
+    Tokens, Tool, TraceFile, TraceMeta, Window, WindowView,
 };
 
 pub(crate) fn distribution() -> Distribution {
@@ -58,6 +61,9 @@ pub(crate) fn settings() -> Settings {
         prefill_contexts: vec![8192],
         prefill_repeats: 1,
         duration_seconds: 30.0,
+        adaptive: true,
+        repeats: 2,
+        order: Order::Shuffled,
         max_output_tokens: 4096,
         decode_test: "fixed_duration".to_owned(),
         prefill_mode: "cold_alone".to_owned(),
@@ -79,6 +85,55 @@ pub(crate) fn settings() -> Settings {
     }
 }
 
+pub(crate) fn adaptive() -> AdaptiveWindow {
+    AdaptiveWindow {
+        asked_seconds: 30.0,
+        longest_seconds: 120.0,
+        checks: vec![AdaptiveCheck { seconds: 5.0, half_width_relative: Some(0.004) }],
+        end: AdaptiveEnd::Undecided,
+    }
+}
+
+fn interval() -> Interval {
+    Interval {
+        low: 4990.0,
+        high: 5010.5,
+        half_width_relative: 0.002,
+        level: 0.95,
+        method: "batch_means_t".to_owned(),
+        scope: "within_run".to_owned(),
+    }
+}
+
+fn speculative() -> Speculative {
+    Speculative {
+        acceptance_length: 1.7,
+        acceptance_rate: Some(0.35),
+        accepted_per_position: vec![0.5, 0.2],
+        verify_steps_rate: Some(2941.3),
+        drafts: Some(10),
+        draft_tokens: Some(20),
+        accepted_tokens: Some(7),
+        source: SpeculativeSource::Counters,
+        readings: 2,
+        start_ns: 1,
+        end_ns: 30_000_000_001,
+    }
+}
+
+/// One of the measurements of a cell.
+fn repeat() -> Cell {
+    Cell {
+        window: Some(Window { start_ns: Some(1), end_ns: Some(2), seconds: 1e-9 }),
+        speculative: Some(speculative()),
+        ..Cell::planned(Phase::Decode, 8192, 4)
+    }
+}
+
+fn figure() -> Figure {
+    Figure { name: "looping_streams".to_owned(), value: 1.0, unit: "streams".to_owned(), limit: Some(0.0) }
+}
+
 pub(crate) fn cell() -> Cell {
     let latency = Some(distribution());
     Cell {
@@ -87,25 +142,18 @@ pub(crate) fn cell() -> Cell {
         reason: Some(Reason {
             rule: ReasonRule::Method,
             text: "stream 1 repeated itself".to_owned(),
+            figures: vec![figure()],
             needed: Some(1),
             available: Some(2),
         }),
         flags: vec![Flag {
             code: FlagCode::NotReady,
             detail: "running 3 of 4".to_owned(),
-            value: Some(3.0),
-            limit: Some(4.0),
+            figures: vec![figure()],
         }],
         throughput: Some(Throughput {
             total: 5000.25,
-            interval: Some(Interval {
-                low: 4990.0,
-                high: 5010.5,
-                half_width_relative: 0.002,
-                level: 0.95,
-                method: "batch_means_t".to_owned(),
-                scope: "within_run".to_owned(),
-            }),
+            interval: Some(interval()),
             decoding: Some(5001.0),
             restart_share: Some(0.01),
             batches: vec![1.0, 2.0],
@@ -113,6 +161,7 @@ pub(crate) fn cell() -> Cell {
         }),
         prefill_rate: Some(30_000.0),
         prefill_samples: vec![30_000.0],
+        prefill_interval: Some(interval()),
         ttft_ms: latency.clone(),
         time_between_tokens_ms: latency.clone(),
         per_request_rate: latency.clone(),
@@ -147,6 +196,7 @@ pub(crate) fn cell() -> Cell {
             client: Some(7),
         },
         window: Some(Window { start_ns: Some(1), end_ns: Some(30_000_000_001), seconds: 30.0 }),
+        adaptive: Some(adaptive()),
         ready: Some(ready()),
         server: Some(ServerView {
             samples: 30,
@@ -157,6 +207,9 @@ pub(crate) fn cell() -> Cell {
             over_share: Some(0.0),
             kv_used_max: Some(0.5),
         }),
+        telemetry: Some(machine::cell_telemetry()),
+        speculative: Some(speculative()),
+        repeats: vec![RepeatSummary { represents: true, ..RepeatSummary::of(2, &repeat()) }],
         stamp_source: Some(StampSource::Kernel),
         client_lag_us: latency,
         events_per_read: Some(1.01),
@@ -207,11 +260,7 @@ pub(crate) fn run() -> Run {
             speculative: text("mtp 1"),
             prefix_caching: Some(true),
         },
-        hardware: Hardware {
-            class: text("discrete_gpu"),
-            accelerators: vec![Accelerator { name: "H200 SXM".to_owned(), count: 4, memory_gb: Some(141.0) }],
-            os: text("linux"),
-        },
+        hardware: machine::hardware(),
         launch_command: text("vllm serve"),
         capacity: Capacity {
             kv_tokens: Some(1),
@@ -219,7 +268,13 @@ pub(crate) fn run() -> Run {
             concurrent_requests: Some(256),
             concurrent_source: text("GET /server_info"),
         },
+        calibration: Some(calibration()),
         cells: vec![Cell::planned(Phase::Prefill, 8192, 1), cell()],
+        telemetry: Some(TraceFile {
+            file: "telemetry.parquet".to_owned(),
+            sha256: "00".repeat(32),
+            bytes: 9,
+        }),
         unknown: BTreeMap::from([("engine.build".to_owned(), "not told".to_owned())]),
         evidence: vec![Evidence {
             field: "engine.version".to_owned(),
@@ -231,6 +286,55 @@ pub(crate) fn run() -> Run {
     }
 }
 
+pub(crate) fn calibration() -> Calibration {
+    let errors = |n| Errors { n, p50_ms: Some(0.0), p99_ms: Some(0.125), max_ms: Some(1.5) };
+    Calibration {
+        schema: Calibration::SCHEMA.to_owned(),
+        created_at: Some("2026-11-30T12:00:00Z".to_owned()),
+        tool: Tool { name: "tokometer".to_owned(), version: "0.1.0".to_owned(), commit: None },
+        host: Host {
+            id: Some("0123456789abcdef".to_owned()),
+            os: "linux".to_owned(),
+            kernel: Some("6.18.44".to_owned()),
+            cpu: Some("A processor".to_owned()),
+            cores: 2,
+        },
+        streams: 1000,
+        rate: 50.0,
+        events_per_write: 1,
+        duration_seconds: 10.0,
+        load_threads: 1,
+        separate_cores: true,
+        stamp_source: StampSource::Kernel,
+        ttft_error: errors(5_000),
+        gap_error: errors(490_000),
+        gaps_of_shared_reads: 3,
+        tokens: TokenBalance { counted: 10, sent: 10, unequal_requests: 0 },
+        window_tokens: Some(WindowTokens { counted: 9, at_least: 8, at_most: 10 }),
+        client_lag: errors(490_000),
+        events_per_read: Some(1.01),
+        truth_width: errors(490_000),
+        engine_late: errors(490_000),
+        events_per_second: Some(49_800.0),
+        cpu_us_per_event: Some(8.5),
+        ceiling: Some(Ceiling {
+            events_per_second: 5e5,
+            streams: 64,
+            events_per_write: 8,
+            seconds: 2.0,
+            limited_by: Limit::Engine,
+            client_busy: 0.75,
+            engine_busy: Some(0.99),
+            full_sockets: 0,
+            tokens: TokenBalance { counted: 7, sent: 7, unequal_requests: 0 },
+        }),
+        bytes_per_idle_stream: Some(3_500),
+        start_to_first_request_ms: Some(12.5),
+        checks: vec![Check { name: "it is so".to_owned(), found: "so".to_owned(), passed: true }],
+        unknown: BTreeMap::from([("a".to_owned(), "not told".to_owned())]),
+    }
+}
+
 pub(crate) fn meta() -> TraceMeta {
     let snapshot = CounterSnapshot {
         time_ns: 5,
@@ -238,6 +342,10 @@ pub(crate) fn meta() -> TraceMeta {
         prompt_tokens: Some(2.0),
         cached_tokens: None,
         preemptions: Some(0.0),
+        drafts: Some(3.0),
+        draft_tokens: Some(9.0),
+        accepted_tokens: Some(4.0),
+        accepted_per_position: vec![2.0, 1.0, 1.0],
     };
     TraceMeta {
         schema: TraceMeta::SCHEMA.to_owned(),
@@ -246,12 +354,17 @@ pub(crate) fn meta() -> TraceMeta {
         context_nominal: 8192,
         concurrency: 4,
         max_output_tokens: 4096,
+        repeat: Some(2),
         duration_seconds: 30.0,
         window_start_ns: Some(1),
         window_end_ns: Some(30_000_000_001),
+        adaptive: Some(adaptive()),
         ready: Some(ready()),
         counters_before: Some(snapshot.clone()),
-        counters_after: Some(snapshot),
+        counters_after: Some(snapshot.clone()),
+        counters_window_start: Some(snapshot.clone()),
+        counters_window_end: Some(snapshot.clone()),
+        counters_by_request: vec![None, Some(snapshot.clone())],
         drained: true,
         stamp_source: StampSource::Kernel,
         clock_step_ns: 12,
@@ -281,6 +394,7 @@ pub(crate) fn request(number: u32) -> RequestRow {
         token_source: TokenSource::Usage,
         reads: 9,
         events: 12,
+        unknown_events: Some(1),
     }
 }
 
@@ -301,7 +415,7 @@ pub(crate) fn trace() -> CellTrace {
         events: vec![event, EventRow { tokens: None, payload: false, ..event }],
         samples: vec![
             SampleRow { time_ns: 1, running: Some(4.0), ..SampleRow::default() },
-            SampleRow { time_ns: 2, kv_used: Some(0.1), ..SampleRow::default() },
+            SampleRow { time_ns: 2, kv_used: Some(0.1), drafts: Some(7.0), ..SampleRow::default() },
         ],
     }
 }

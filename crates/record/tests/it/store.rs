@@ -41,8 +41,8 @@ fn a_trace_is_saved_whole_and_checked_by_its_hash() {
     let folder = RunFolder::create(out.path(), "0189").unwrap();
     let trace = sample::trace();
     let file = folder.save_trace(&trace).unwrap();
-    assert_eq!(file.file, "trace/decode-8192-4.parquet");
-    assert_eq!(names(&folder.path.join("trace")), ["decode-8192-4.parquet"]);
+    assert_eq!(file.file, "trace/decode-8192-4.2.parquet");
+    assert_eq!(names(&folder.path.join("trace")), ["decode-8192-4.2.parquet"]);
     let path = folder.path.join(&file.file);
     let bytes = fs::read(&path).unwrap();
     assert_eq!(file.bytes, bytes.len() as u64);
@@ -52,7 +52,7 @@ fn a_trace_is_saved_whole_and_checked_by_its_hash() {
     assert!(matches!(folder.load_trace(&file), Err(RecordError::TraceChanged { .. })));
     fs::remove_file(&path).unwrap();
     let message = folder.load_trace(&file).unwrap_err().to_string();
-    assert!(message.contains("can't read") && message.contains("decode-8192-4.parquet"), "{message}");
+    assert!(message.contains("can't read") && message.contains("decode-8192-4.2.parquet"), "{message}");
 }
 
 #[test]

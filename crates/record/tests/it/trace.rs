@@ -59,6 +59,7 @@ fn requests() -> impl Strategy<Value = Vec<RequestRow>> {
                 token_source: sources[words.2],
                 reads: plain.4,
                 events: plain.5,
+                unknown_events: counts.3.is_multiple_of(2).then_some(plain.4),
             }
         });
     vec(row, 0..20)
@@ -66,13 +67,18 @@ fn requests() -> impl Strategy<Value = Vec<RequestRow>> {
 
 fn samples() -> impl Strategy<Value = Vec<SampleRow>> {
     let gauge = || option::of(-1e9..1e9_f64);
-    let row = (any::<u64>(), gauge(), gauge(), gauge(), gauge()).prop_map(
-        |(time_ns, running, waiting, generated_tokens, kv_used)| SampleRow {
+    let gauges = (any::<u64>(), gauge(), gauge(), gauge(), gauge());
+    let row = (gauges, (gauge(), gauge(), gauge(), gauge())).prop_map(
+        |((time_ns, running, waiting, generated_tokens, kv_used), speculative)| SampleRow {
             time_ns,
             running,
             waiting,
             generated_tokens,
             kv_used,
+            drafts: speculative.0,
+            draft_tokens: speculative.1,
+            accepted_tokens: speculative.2,
+            acceptance_length: speculative.3,
         },
     );
     vec(row, 0..20)
@@ -118,6 +124,18 @@ fn more_than_a_million_events_fit_and_stay_small() {
 }
 
 #[test]
+fn a_trace_from_before_unknown_events_were_kept_has_none() {
+    let path =
+        Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/trace-before-unknown-events.parquet"));
+    let old = parquet::read(Bytes::from(std::fs::read(path).unwrap()), path).unwrap();
+    let mut expected = sample::trace();
+    expected.requests.iter_mut().for_each(|row| row.unknown_events = None);
+    // Other things were added since, too; the events have been the same all along.
+    assert_eq!((old.requests, old.events), (expected.requests, expected.events));
+    assert_eq!((old.meta.loops, old.meta.repeat), (expected.meta.loops, None));
+}
+
+#[test]
 fn a_trace_of_a_newer_schema_says_what_to_do() {
     let mut trace = sample::trace();
     trace.meta.schema = "tokometer.trace/2".to_owned();
@@ -126,4 +144,12 @@ fn a_trace_of_a_newer_schema_says_what_to_do() {
     assert!(matches!(error, RecordError::NewerSchema { .. }));
     assert!(error.to_string().contains("update tokometer"));
     assert_eq!(TraceMeta::SCHEMA, "tokometer.trace/1");
+}
+
+#[test]
+fn a_repeat_has_a_file_of_its_own() {
+    let mut meta = sample::meta();
+    assert_eq!(meta.file_name(), "decode-8192-4.2.parquet");
+    meta.repeat = None;
+    assert_eq!(meta.file_name(), "decode-8192-4.parquet");
 }

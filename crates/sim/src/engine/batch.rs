@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::request::{Emission, Finish, RequestId};
+use super::speculation::Drafts;
 use crate::Profile;
 
 /// Shortest step, whatever the profile says.
@@ -19,16 +20,31 @@ pub(super) struct Decoding {
     pub(super) end: u64,
     pub(super) finish: Finish,
     pub(super) looping: bool,
+    /// Its drafts, where the engine speculates.
+    pub(super) drafts: Option<Drafts>,
 }
 
 impl Decoding {
-    /// Its next token.
+    /// Its first token, which no draft precedes.
+    pub(super) fn first_token(&mut self, due_ns: u64) -> Emission {
+        self.emit(due_ns, None)
+    }
+
+    /// What the next step gives: one token, and those of its draft that are accepted.
     pub(super) fn token(&mut self, due_ns: u64) -> Emission {
-        self.generated += 1;
+        let accepted = self.drafts.as_mut().map(Drafts::accepted);
+        self.emit(due_ns, accepted)
+    }
+
+    fn emit(&mut self, due_ns: u64, accepted: Option<u32>) -> Emission {
+        let room = self.end.saturating_sub(self.generated).max(1);
+        let tokens = (1 + u64::from(accepted.unwrap_or(0))).min(room);
+        self.generated += tokens;
         Emission {
             id: self.id,
             due_ns,
-            tokens: 1,
+            tokens: tokens as u32,
+            accepted,
             looping: self.looping,
             cached_tokens: self.cached_tokens,
             finish: (self.generated >= self.end).then_some(self.finish),
@@ -69,9 +85,9 @@ impl Batch {
         }
     }
 
-    /// One token for each request, and the next step planned. True if some request has ended: then
-    /// [`Batch::take_ended`] and [`Batch::plan_step`] follow.
-    pub(super) fn step(&mut self, due_ns: u64, profile: &Profile, out: &mut Vec<Emission>) -> bool {
+    /// One token for each request; [`Batch::plan_step`] follows. True if some request has ended: then
+    /// [`Batch::take_ended`] comes before that.
+    pub(super) fn step(&mut self, due_ns: u64, out: &mut Vec<Emission>) -> bool {
         let mut ended = false;
         out.reserve(self.decoding.len());
         for decoding in &mut self.decoding {
@@ -79,13 +95,10 @@ impl Batch {
             ended |= emission.finish.is_some();
             out.push(emission);
         }
-        if !ended {
-            self.plan_step(due_ns, profile);
-        }
         ended
     }
 
-    /// Plans the next step behind one that was due at `due_ns`.
+    /// Plans the next step, so much later than `due_ns` as a step takes.
     pub(super) fn plan_step(&mut self, due_ns: u64, profile: &Profile) {
         self.next_step_ns =
             if self.decoding.is_empty() { None } else { Some(due_ns + self.step_time(profile)) };

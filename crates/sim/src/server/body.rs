@@ -47,6 +47,8 @@ pub(super) struct Fields<'a> {
     pub(super) ignore_eos: Option<bool>,
     pub(super) n: Option<u64>,
     pub(super) seed: Option<i64>,
+    /// What the client calls itself; the truth names requests by it.
+    pub(super) user: Option<String>,
     pub(super) stream: Option<bool>,
     pub(super) stream_options: Option<StreamOptions>,
     pub(super) return_token_ids: Option<bool>,

@@ -208,8 +208,8 @@ pub(super) trait Frames: Send {
         Bytes::new()
     }
 
-    /// The frames for these tokens, with all that comes before the first and behind the last.
-    fn write(&mut self, delivery: &Delivery) -> Bytes;
+    /// Appends the frames for these tokens, with all that comes before the first and behind the last.
+    fn write(&mut self, delivery: &Delivery, out: &mut Vec<u8>);
 
     /// An error within the stream, with all that comes behind it.
     fn fail(&mut self, message: &str) -> Bytes;

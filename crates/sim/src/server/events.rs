@@ -1,7 +1,8 @@
-//! The body of a stream.
+//! The body of a stream as hyper has it: it has no data, for that is written past hyper, and ends with the stream.
 
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -9,18 +10,16 @@ use bytes::Bytes;
 use hyper::body::{Body as HttpBody, Frame};
 use tokio::time::{Sleep, sleep};
 
-use super::dialect::Frames;
-use super::fault::{FaultKind, Lurking};
+use super::line::Line;
+use super::outlet::Sent;
 use super::stream::Ticket;
 
-/// Each poll sends what has come since the last one.
+/// Ends when all events are out.
 pub(super) struct Events {
     ticket: Ticket,
-    frames: Box<dyn Frames>,
-    /// What is sent before there is any token.
-    opening: Bytes,
+    /// Set until hyper has the head.
+    line: Option<Arc<Line>>,
     keep_alive: Option<KeepAlive>,
-    lurking: Option<Lurking>,
     ended: bool,
 }
 
@@ -34,60 +33,13 @@ struct KeepAlive {
 impl Events {
     pub(super) fn new(
         ticket: Ticket,
-        mut frames: Box<dyn Frames>,
+        line: Arc<Line>,
         keep_alive: Option<(Duration, &'static str)>,
-        lurking: Option<Lurking>,
     ) -> Events {
         let keep_alive =
             keep_alive.map(|(pause, comment)| KeepAlive { pause, comment, due: Box::pin(sleep(pause)) });
-        let opening = frames.open();
-        Events { ticket, frames, opening, keep_alive, lurking, ended: false }
+        Events { ticket, line: Some(line), keep_alive, ended: false }
     }
-
-    fn poll_bytes(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Option<Bytes>>> {
-        if !self.opening.is_empty() {
-            return Poll::Ready(Ok(Some(std::mem::take(&mut self.opening))));
-        }
-        if let Some(lurking) = &mut self.lurking
-            && lurking.strikes
-        {
-            return strike(lurking, self.frames.as_mut(), &mut self.ended, cx);
-        }
-        let mut delivery = ready!(self.ticket.poll_next(cx));
-        if let Some(lurking) = &mut self.lurking {
-            delivery = lurking.pass(&delivery);
-        }
-        self.ended = delivery.finish.is_some();
-        Poll::Ready(Ok(Some(self.frames.write(&delivery))))
-    }
-}
-
-/// Lets the fault happen.
-fn strike(
-    lurking: &mut Lurking,
-    frames: &mut dyn Frames,
-    ended: &mut bool,
-    cx: &mut Context<'_>,
-) -> Poll<io::Result<Option<Bytes>>> {
-    match lurking.kind() {
-        FaultKind::Stall => return Poll::Pending,
-        FaultKind::Reset if !lurking.flushed => {
-            // What is before the reset is sent while this waits.
-            lurking.flushed = true;
-            cx.waker().wake_by_ref();
-            return Poll::Pending;
-        }
-        FaultKind::Reset => {
-            lurking.cut_line();
-            return Poll::Ready(Err(io::ErrorKind::ConnectionReset.into()));
-        }
-        _ => *ended = true,
-    }
-    Poll::Ready(Ok(match lurking.kind() {
-        FaultKind::Error => Some(frames.fail("the engine has failed")),
-        FaultKind::Tokenless => Some(frames.end()),
-        _ => None,
-    }))
 }
 
 impl HttpBody for Events {
@@ -101,12 +53,20 @@ impl HttpBody for Events {
         if self.ended {
             return Poll::Ready(None);
         }
-        let polled = self.poll_bytes(cx);
-        if let Some(keep_alive) = &mut self.keep_alive {
-            let polled = keep_alive.poll(polled, cx);
-            return polled.map(|bytes| bytes.transpose().map(|bytes| bytes.map(Frame::data)));
+        // hyper asks for the body once it has the head.
+        if let Some(line) = self.line.take() {
+            line.open_behind_head(Arc::clone(self.ticket.stream()));
         }
-        polled.map(|bytes| bytes.transpose().map(|bytes| bytes.map(Frame::data)))
+        let events = &mut *self;
+        if let Some(keep_alive) = &mut events.keep_alive {
+            keep_alive.poll(&events.ticket, cx);
+        }
+        let sent = ready!(events.ticket.stream().poll_sent(cx));
+        events.ended = true;
+        Poll::Ready(match sent {
+            Sent::Whole => None,
+            Sent::Broken(error) => Some(Err(error)),
+        })
     }
 
     fn is_end_stream(&self) -> bool {
@@ -115,17 +75,13 @@ impl HttpBody for Events {
 }
 
 impl KeepAlive {
-    /// Puts the comment in place of a silence that is long enough.
-    fn poll(
-        &mut self,
-        polled: Poll<io::Result<Option<Bytes>>>,
-        cx: &mut Context<'_>,
-    ) -> Poll<io::Result<Option<Bytes>>> {
-        let silent = polled.is_pending();
-        if silent {
-            ready!(self.due.as_mut().poll(cx));
+    /// Sends the comment after a silence that is long enough.
+    fn poll(&mut self, ticket: &Ticket, cx: &mut Context<'_>) {
+        while self.due.as_mut().poll(cx).is_ready() {
+            let pause_ns = u64::try_from(self.pause.as_nanos()).unwrap_or(u64::MAX);
+            let silent = Duration::from_nanos(ticket.stream().comment(self.comment, pause_ns));
+            let left = if silent < self.pause { self.pause.saturating_sub(silent) } else { self.pause };
+            self.due = Box::pin(sleep(left));
         }
-        self.due = Box::pin(sleep(self.pause));
-        if silent { Poll::Ready(Ok(Some(Bytes::from_static(self.comment.as_bytes())))) } else { polled }
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::stream::Delivery;
 use crate::SimError;
@@ -29,6 +29,8 @@ pub enum FaultKind {
     Stall,
     /// Status 429, with the header that says when to come back.
     RateLimit,
+    /// The prefix cache knows the prompt although nobody has sent it: a warm cache that is sold as cold.
+    WarmCache,
 }
 
 /// A fault: what, where in the stream, and for which requests. In text `NAME`, `NAME@TOKENS`, `NAME/EVERY` or
@@ -45,13 +47,14 @@ pub struct Fault {
 
 impl FaultKind {
     /// All kinds.
-    pub const ALL: [FaultKind; 6] = [
+    pub const ALL: [FaultKind; 7] = [
         FaultKind::Error,
         FaultKind::Truncated,
         FaultKind::Tokenless,
         FaultKind::Reset,
         FaultKind::Stall,
         FaultKind::RateLimit,
+        FaultKind::WarmCache,
     ];
 
     /// Its name.
@@ -63,6 +66,7 @@ impl FaultKind {
             FaultKind::Reset => "reset",
             FaultKind::Stall => "stall",
             FaultKind::RateLimit => "rate-limit",
+            FaultKind::WarmCache => "warm-cache",
         }
     }
 }
@@ -121,35 +125,18 @@ impl Faults {
     }
 }
 
-/// Tells the connection that its end is to be a reset.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Line(Arc<AtomicBool>);
-
-impl Line {
-    pub(super) fn cut(&self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-
-    pub(super) fn is_cut(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
-}
-
 /// A fault on its way through a stream.
 pub(super) struct Lurking {
     kind: FaultKind,
     left: u32,
-    line: Option<Line>,
     /// Set once the tokens before it are out.
     pub(super) strikes: bool,
-    /// Set once all before it has been handed to the socket.
-    pub(super) flushed: bool,
 }
 
 impl Lurking {
-    pub(super) fn new(fault: Fault, line: Option<Line>) -> Lurking {
+    pub(super) fn new(fault: Fault) -> Lurking {
         let left = if fault.kind == FaultKind::Tokenless { 0 } else { fault.after_tokens };
-        Lurking { kind: fault.kind, left, line, strikes: left == 0, flushed: false }
+        Lurking { kind: fault.kind, left, strikes: left == 0 }
     }
 
     pub(super) fn kind(&self) -> FaultKind {
@@ -162,11 +149,5 @@ impl Lurking {
         self.left -= before.tokens();
         self.strikes = before.finish.is_none() && (rest.is_some() || self.left == 0);
         before
-    }
-
-    pub(super) fn cut_line(&self) {
-        if let Some(line) = &self.line {
-            line.cut();
-        }
     }
 }

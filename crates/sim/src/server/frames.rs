@@ -76,7 +76,7 @@ impl ShapedFrames {
                 ..Told::default()
             },
             common,
-            out: Vec::with_capacity(512),
+            out: Vec::new(),
         }
     }
 
@@ -220,7 +220,8 @@ impl ShapedFrames {
 }
 
 impl Frames for ShapedFrames {
-    fn write(&mut self, delivery: &Delivery) -> Bytes {
+    fn write(&mut self, delivery: &Delivery, out: &mut Vec<u8>) {
+        std::mem::swap(&mut self.out, out);
         self.told.cached_tokens = delivery.cached_tokens;
         let opens = !std::mem::replace(&mut self.opened, true);
         if opens {
@@ -248,7 +249,7 @@ impl Frames for ShapedFrames {
             }
             self.put(self.shape.done);
         }
-        self.take()
+        std::mem::swap(&mut self.out, out);
     }
 
     fn fail(&mut self, message: &str) -> Bytes {

@@ -1,16 +1,20 @@
 //! Requests for output, from the body to the answer.
 
+use std::sync::Arc;
+
 use axum::body::Body;
 use axum::extract::Request;
 use axum::response::Response;
-use http::{Extensions, StatusCode};
+use http::{StatusCode, Version};
 
 use super::answer::{Refusal, Why, json_answer, with_type};
 use super::body::{self, Collected, Fields};
 use super::dialect::{Format, Output, Rules};
 use super::events::Events;
-use super::fault::{Fault, FaultKind, Line, Lurking, RETRY_AFTER_SECONDS};
+use super::fault::{Fault, FaultKind, Lurking, RETRY_AFTER_SECONDS};
 use super::frames::{Common, Route, write_text};
+use super::line::Line;
+use super::outlet::{Outlet, OutletOptions};
 use super::routes::{App, Arrival};
 use super::stream::Ticket;
 use crate::clock::unix_seconds;
@@ -31,6 +35,8 @@ pub(super) struct Call {
     pub(super) ignore_eos: bool,
     pub(super) seed: Option<i64>,
     pub(super) stream: bool,
+    /// What the client calls the request, for the truth.
+    pub(super) label: Option<String>,
     pub(super) include_usage: bool,
     pub(super) continuous_usage: bool,
     pub(super) progress: bool,
@@ -39,22 +45,24 @@ pub(super) struct Call {
 /// What of a request outlives its body.
 pub(super) struct Envelope {
     arrival_ns: u64,
-    line: Option<Line>,
+    line: Option<Arc<Line>>,
+    version: Version,
 }
 
 impl Envelope {
-    pub(super) fn new(app: &App, extensions: &Extensions) -> Envelope {
-        let arrival = extensions.get::<Arrival>().copied();
+    pub(super) fn new(app: &App, request: &Request) -> Envelope {
+        let arrival = request.extensions().get::<Arrival>().copied();
         Envelope {
             arrival_ns: arrival.map_or_else(|| app.clock.now_ns(), |arrival| arrival.0),
-            line: app.faults.as_ref().and_then(|_| extensions.get::<Line>().cloned()),
+            line: request.extensions().get::<Arc<Line>>().cloned(),
+            version: request.version(),
         }
     }
 }
 
 /// Answers a request of OpenAI's interface.
 pub(super) async fn generate(app: &App, route: Route, request: Request) -> Result<Response, Refusal> {
-    let envelope = Envelope::new(app, request.extensions());
+    let envelope = Envelope::new(app, &request);
     let bytes = body::read(request.into_body()).await?;
     let rules = app.manner.rules();
     let call = body::work(bytes, move |bytes| read(bytes, route, &rules)).await?;
@@ -80,7 +88,7 @@ pub(super) async fn respond(
         return Err(Refusal::new(why, "too many requests; come back later"));
     }
 
-    let Envelope { arrival_ns, line } = envelope;
+    let Envelope { arrival_ns, line, version } = envelope;
     let id = app.inbox.next_id();
     let seed = call.seed.map_or(mix(id.0), |seed| mix(seed as u64));
     let natural_end = (!call.ignore_eos).then(|| {
@@ -102,17 +110,33 @@ pub(super) async fn respond(
         arrival_ns,
         clock: app.clock,
     };
-    let request = engine::Request { id, prompt: call.collected.prompt, max_tokens, natural_end, arrival_ns };
-    let ticket = Ticket::submit(&app.inbox, request, app.worker);
-    if call.stream {
-        let lurking = fault.map(|fault| Lurking::new(fault, line));
-        let keep_alive = app.keep_alive.filter(|_| format.has_comments());
-        let events = Events::new(ticket, format.frames(common, seed), keep_alive, lurking);
-        Ok(with_type(StatusCode::OK, format.media_type(), Body::new(events)))
-    } else {
+    let known = matches!(fault, Some(Fault { kind: FaultKind::WarmCache, .. }));
+    let fault = fault.filter(|_| !known);
+    let request =
+        engine::Request { id, prompt: call.collected.prompt, max_tokens, natural_end, arrival_ns, known };
+    let Some(line) = line.filter(|_| call.stream) else {
+        let ticket = Ticket::submit(&app.inbox, request, app.worker, None);
         let output = collect(ticket, &common, seed).await;
-        Ok(json_answer(&format.whole(common, output)))
-    }
+        return Ok(json_answer(&format.whole(common, output)));
+    };
+    let truth = app.truth.as_ref().map(|truth| {
+        let number = truth.note_request(call.label, arrival_ns, request.prompt.tokens);
+        (Arc::clone(truth), number)
+    });
+    let outlet = Outlet::new(OutletOptions {
+        line: Arc::clone(&line),
+        frames: format.frames(common, seed),
+        chunked: version == Version::HTTP_11,
+        lurking: fault.filter(|_| !known).map(Lurking::new),
+        events_per_write: app.events_per_write,
+        truth,
+        worker: app.worker,
+        clock: app.clock,
+    });
+    let ticket = Ticket::submit(&app.inbox, request, app.worker, Some(outlet));
+    let keep_alive = app.keep_alive.filter(|_| format.has_comments());
+    let events = Events::new(ticket, line, keep_alive);
+    Ok(with_type(StatusCode::OK, format.media_type(), Body::new(events)))
 }
 
 /// Reads and tokenizes a body.
@@ -146,6 +170,7 @@ fn read(bytes: &[u8], route: Route, rules: &Rules) -> Result<Call, Refusal> {
         ignore_eos: rules.ignore_eos && fields.ignore_eos.unwrap_or(false),
         seed: fields.seed,
         stream: fields.stream.unwrap_or(false),
+        label: fields.user,
         include_usage,
         continuous_usage: rules.continuous_usage && include_usage && continuous,
         progress: fields.return_progress.unwrap_or(false),

@@ -18,6 +18,7 @@ use super::driver::Inbox;
 use super::fault::Faults;
 use super::frames::Route;
 use super::generate::generate;
+use super::truth::TruthLog;
 use crate::Profile;
 use crate::clock::{Clock, unix_seconds};
 
@@ -39,6 +40,10 @@ pub(super) struct App {
     /// The comment that is sent while a stream is silent, and after how long.
     pub(super) keep_alive: Option<(Duration, &'static str)>,
     pub(super) api_key: Option<ApiKey>,
+    /// Events that are joined in one write; 0: as they come.
+    pub(super) events_per_write: u32,
+    /// Where each write is noted, if it is.
+    pub(super) truth: Option<Arc<TruthLog>>,
     simulated: HeaderValue,
 }
 
@@ -56,6 +61,8 @@ pub(super) struct Shared {
     pub(super) faults: Option<Arc<Faults>>,
     pub(super) keep_alive: Option<Duration>,
     pub(super) api_key: Option<ApiKey>,
+    pub(super) events_per_write: u32,
+    pub(super) truth: Option<Arc<TruthLog>>,
 }
 
 impl App {
@@ -75,6 +82,8 @@ impl App {
             faults: shared.faults.clone(),
             keep_alive: shared.keep_alive.or(by_default).map(|pause| (pause, comment)),
             api_key: shared.api_key.clone(),
+            events_per_write: shared.events_per_write,
+            truth: shared.truth.clone(),
             simulated,
         }
     }
@@ -108,7 +117,11 @@ pub(super) fn openai() -> Router<App> {
 
 /// Stamps the request, looks at its key, and marks the answer as simulated.
 async fn enter(State(app): State<App>, mut request: Request, next: Next) -> Response {
-    request.extensions_mut().insert(Arrival(app.clock.now_ns()));
+    let arrival_ns = app.clock.now_ns();
+    request.extensions_mut().insert(Arrival(arrival_ns));
+    if let Some(truth) = &app.truth {
+        truth.note_arrival(arrival_ns);
+    }
     let path = request.uri().path();
     let refused = app.api_key.as_ref().is_some_and(|key| app.manner.guards(path) && !key.allows(&request));
     let mut response = if refused {

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 
 use super::driver::{Inbox, lock};
+use super::outlet::{Outlet, Pumped, Sent};
 use crate::engine::{Emission, Finish, Request, RequestId};
 
 /// Tokens that have come since the last look.
@@ -16,6 +17,8 @@ pub(super) struct Delivery {
     pub(super) looping: u32,
     /// Prompt tokens that were found in the prefix cache.
     pub(super) cached_tokens: u64,
+    /// When the last of them was due.
+    pub(super) due_ns: u64,
     /// Set with the last token.
     pub(super) finish: Option<Finish>,
 }
@@ -46,41 +49,102 @@ impl Delivery {
 #[derive(Debug)]
 pub(super) struct Stream {
     worker: usize,
+    /// Tokens that a write must have, but for the first and the last.
+    at_least: u32,
     state: Mutex<State>,
+    /// Where its events go; none for an answer in one piece, and once the client has gone.
+    outlet: Mutex<Option<Outlet>>,
 }
 
 #[derive(Debug, Default)]
 struct State {
     delivery: Delivery,
+    /// The worker knows that there is something to send.
+    told: bool,
+    /// The first token is out.
+    begun: bool,
     waker: Option<Waker>,
 }
 
 impl Stream {
-    /// Number of the worker whose event loop reads it.
+    /// Number of the worker whose event loop sends it.
     pub(super) fn worker(&self) -> usize {
         self.worker
     }
 
-    /// Adds tokens; true if there were none before, so that the reader must be woken.
+    /// Adds tokens; true if the worker must be told that there is something to send.
     pub(super) fn put(&self, emission: &Emission) -> bool {
         let mut state = lock(&self.state);
         let delivery = &mut state.delivery;
-        let first = delivery.is_empty();
         if emission.looping {
             delivery.looping += emission.tokens;
         } else {
             delivery.plain += emission.tokens;
         }
         delivery.cached_tokens = emission.cached_tokens;
+        delivery.due_ns = emission.due_ns;
         delivery.finish = emission.finish;
-        first
+        let tells = state.is_sendable(self.at_least) && !state.told;
+        state.told |= tells;
+        tells
     }
 
-    /// Wakes the reader.
-    pub(super) fn wake(&self) {
+    /// Sends what there is, or wakes who waits for it; on the worker's thread, with its buffer.
+    pub(super) fn send(&self, buffer: &mut Vec<u8>) -> Pumped {
+        lock(&self.state).told = false;
+        let mut outlet = lock(&self.outlet);
+        if let Some(outlet) = outlet.as_mut() {
+            return outlet.pump(buffer, || self.take());
+        }
         if let Some(waker) = &lock(&self.state).waker {
             waker.wake_by_ref();
         }
+        Pumped::Sent
+    }
+
+    /// The head is out: from now on events may be sent.
+    pub(super) fn open(&self) {
+        if let Some(outlet) = lock(&self.outlet).as_mut() {
+            outlet.open();
+            outlet.pump(&mut Vec::new(), || self.take());
+        }
+    }
+
+    /// Goes on where the socket took no more; on the task of the connection.
+    pub(super) fn poll_sent(&self, cx: &mut Context<'_>) -> Poll<Sent> {
+        match lock(&self.outlet).as_mut() {
+            Some(outlet) => outlet.poll_sent(cx, || self.take()),
+            None => Poll::Pending,
+        }
+    }
+
+    /// Sends a comment if nothing has been sent for `pause_ns`; how long it has been silent by now.
+    pub(super) fn comment(&self, comment: &str, pause_ns: u64) -> u64 {
+        lock(&self.outlet).as_mut().map_or(0, |outlet| outlet.comment(comment, pause_ns))
+    }
+
+    /// What is to be sent with the next write.
+    fn take(&self) -> Option<Delivery> {
+        let mut state = lock(&self.state);
+        if !state.is_sendable(self.at_least) {
+            return None;
+        }
+        let most = match self.at_least {
+            0 | 1 => u32::MAX,
+            _ if !state.begun => 1,
+            several => several,
+        };
+        state.begun = true;
+        let (now, later) = state.delivery.split(most);
+        state.delivery = later.unwrap_or_default();
+        Some(now)
+    }
+}
+
+impl State {
+    fn is_sendable(&self, at_least: u32) -> bool {
+        let enough = if self.begun { at_least.max(1) } else { 1 };
+        self.delivery.tokens() >= enough || self.delivery.finish.is_some()
     }
 }
 
@@ -93,37 +157,49 @@ pub(super) struct Ticket {
 }
 
 impl Ticket {
-    /// Hands the request to the engine; the event loop of `worker` reads it.
-    pub(super) fn submit(inbox: &Arc<Inbox>, request: Request, worker: usize) -> Ticket {
-        let stream = Arc::new(Stream { worker, state: Mutex::default() });
+    /// Hands the request to the engine. Its tokens go to `outlet`, on the event loop of `worker`; without an outlet
+    /// they are waited for.
+    pub(super) fn submit(
+        inbox: &Arc<Inbox>,
+        request: Request,
+        worker: usize,
+        outlet: Option<Outlet>,
+    ) -> Ticket {
+        let at_least = outlet.as_ref().map_or(0, Outlet::events_per_write);
+        let stream = Stream { worker, at_least, state: Mutex::default(), outlet: Mutex::new(outlet) };
+        let stream = Arc::new(stream);
         let id = request.id;
         inbox.submit(request, Arc::clone(&stream));
         Ticket { inbox: Arc::clone(inbox), id, stream, ended: false }
     }
 
-    /// What has come since the last look.
-    pub(super) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Delivery> {
-        let mut state = lock(&self.stream.state);
-        if state.delivery.is_empty() {
-            if !state.waker.as_ref().is_some_and(|waker| waker.will_wake(cx.waker())) {
-                state.waker = Some(cx.waker().clone());
-            }
-            return Poll::Pending;
-        }
-        let delivery = std::mem::take(&mut state.delivery);
-        self.ended = delivery.finish.is_some();
-        Poll::Ready(delivery)
+    /// The place of hand-over.
+    pub(super) fn stream(&self) -> &Arc<Stream> {
+        &self.stream
     }
 
-    /// What comes next.
+    /// What comes next, for an answer in one piece.
     pub(super) async fn next(&mut self) -> Delivery {
-        poll_fn(|cx| self.poll_next(cx)).await
+        let delivery = poll_fn(|cx| {
+            let mut state = lock(&self.stream.state);
+            if state.delivery.is_empty() {
+                if !state.waker.as_ref().is_some_and(|waker| waker.will_wake(cx.waker())) {
+                    state.waker = Some(cx.waker().clone());
+                }
+                return Poll::Pending;
+            }
+            Poll::Ready(std::mem::take(&mut state.delivery))
+        })
+        .await;
+        self.ended = delivery.finish.is_some();
+        delivery
     }
 }
 
 impl Drop for Ticket {
     fn drop(&mut self) {
-        if !self.ended {
+        let outlet = lock(&self.stream.outlet).take();
+        if !self.ended && !outlet.is_some_and(|outlet| outlet.has_all()) {
             self.inbox.abort(self.id);
         }
     }

@@ -2,20 +2,24 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use axum::{Extension, Router};
+use axum::Router;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
-use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::runtime::{Handle, Runtime};
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::time::{sleep, timeout};
+use tower_service::Service;
 
-use super::driver::lock;
-use super::fault::Line;
+use super::driver::{Inbox, lock};
+use super::line::{HyperSide, Line};
+use super::outlet::Pumped;
 use super::routes::{self, App};
 use super::stream::Stream;
 
@@ -28,29 +32,51 @@ const BACKLOG: u32 = 16_384;
 /// Pause after a connection could not be accepted, as when no file is left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
 
+/// Pause of an engine that runs flat out while all its sockets are full.
+const FULL_PAUSE: Duration = Duration::from_millis(1);
+
 /// The streams of a network thread that have tokens to send.
 #[derive(Debug, Default)]
 pub(super) struct Worker {
     ready: Mutex<Vec<Arc<Stream>>>,
     notify: Notify,
+    /// It has not sent yet what it was given.
+    busy: AtomicBool,
 }
 
 impl Worker {
     /// Hands over streams; the event loop wakes once for all of them.
     pub(super) fn wake(&self, streams: &mut Vec<Arc<Stream>>) {
+        self.busy.store(true, Ordering::Release);
         lock(&self.ready).append(streams);
         self.notify.notify_one();
     }
 
-    /// Wakes the task of each stream, from inside the event loop.
-    async fn dispatch(self: Arc<Self>) {
+    /// True while it has not sent what it was given.
+    pub(super) fn is_busy(&self) -> bool {
+        self.busy.load(Ordering::Acquire)
+    }
+
+    /// Sends what the streams have, one after another and without leaving the event loop in between.
+    async fn dispatch(self: Arc<Self>, inbox: Arc<Inbox>) {
         let mut streams = Vec::new();
+        let mut buffer = Vec::new();
         loop {
             self.notify.notified().await;
             std::mem::swap(&mut *lock(&self.ready), &mut streams);
+            let mut all_full = !streams.is_empty();
             for stream in streams.drain(..) {
-                stream.wake();
+                all_full &= stream.send(&mut buffer) == Pumped::Blocked;
             }
+            if inbox.is_flat_out() {
+                if all_full {
+                    sleep(FULL_PAUSE).await;
+                }
+                self.busy.store(false, Ordering::Release);
+                inbox.look_again();
+            }
+            // Requests that have come meanwhile are read before the next step.
+            tokio::task::yield_now().await;
         }
     }
 }
@@ -101,10 +127,9 @@ impl Drop for EventLoop {
 #[derive(Clone)]
 pub(super) struct Connections {
     worker: Arc<Worker>,
+    inbox: Arc<Inbox>,
     handle: Handle,
     router: Router,
-    /// True if the server fails on purpose.
-    fails: bool,
     stopped: watch::Receiver<bool>,
 }
 
@@ -115,45 +140,34 @@ impl Connections {
         app: App,
         stopped: watch::Receiver<bool>,
     ) -> Connections {
-        let fails = app.faults.is_some();
-        Connections { worker, handle, router: routes::router(app), fails, stopped }
+        let inbox = Arc::clone(&app.inbox);
+        Connections { worker, inbox, handle, router: routes::router(app), stopped }
     }
 
     /// Serves this connection on the worker. `_open` tells by its end that the connection has ended.
     fn serve(&self, stream: std::net::TcpStream, open: mpsc::Sender<()>) {
-        let mut router = self.router.clone();
+        let router = self.router.clone();
         let mut stopped = self.stopped.clone();
-        let mut line = None;
-        if self.fails {
-            let cut = Line::default();
-            router = router.layer(Extension(cut.clone()));
-            line = stream.try_clone().ok().map(|socket| (cut, socket));
-        }
         self.handle.spawn(async move {
             let _open = open;
             // A connection that fails concerns its client alone.
             let Ok(stream) = TcpStream::from_std(stream) else { return };
+            let line = Arc::new(Line::new(stream));
+            let service = service_fn(|mut request: hyper::Request<Incoming>| {
+                request.extensions_mut().insert(Arc::clone(&line));
+                // A router is always ready.
+                router.clone().call(request)
+            });
             let connection = http1::Builder::new()
                 .writev(false)
-                .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+                .serve_connection(TokioIo::new(HyperSide(Arc::clone(&line))), service);
             tokio::pin!(connection);
             tokio::select! {
-                _ = connection.as_mut() => return reset_if_cut(line),
+                _ = connection.as_mut() => return line.reset_if_cut(),
                 _ = stopped.wait_for(|&stopped| stopped) => connection.as_mut().graceful_shutdown(),
             }
             let _ = timeout(GRACE, connection).await;
         });
-    }
-}
-
-/// Makes the end of a connection a reset, if a fault wants that. The connection must not have been shut down.
-fn reset_if_cut(line: Option<(Line, std::net::TcpStream)>) {
-    if let Some((cut, socket)) = line
-        && cut.is_cut()
-        && let Ok(socket) = TcpStream::from_std(socket)
-    {
-        // If the system cannot do it, the connection ends all the same.
-        let _ = socket.set_zero_linger();
     }
 }
 
@@ -166,7 +180,7 @@ pub(super) fn run(
     let Ok(runtime) = event_loop.runtime() else { return };
     let (open, mut ended) = mpsc::channel(1);
     runtime.block_on(async {
-        tokio::spawn(Arc::clone(&own.worker).dispatch());
+        tokio::spawn(Arc::clone(&own.worker).dispatch(Arc::clone(&own.inbox)));
         let mut stopped = own.stopped.clone();
         let until_stopped = stopped.wait_for(|&stopped| stopped);
         match accept {

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use tokometer_record::{
-    Cell, Distribution, Phase, Reason, ReasonRule, Run, Settings, Status, Throughput, Tool,
+    Cell, Distribution, Order, Phase, Reason, ReasonRule, Run, Settings, Status, Throughput, Tool,
 };
 use tokometer_sim::{Overrides, Profile};
 
@@ -15,6 +15,9 @@ pub(crate) fn run(cells: Vec<Cell>) -> Run {
         prefill_contexts: vec![],
         prefill_repeats: 1,
         duration_seconds: 30.0,
+        adaptive: false,
+        repeats: 1,
+        order: Order::Standard,
         max_output_tokens: 4096,
         decode_test: "fixed_duration".to_owned(),
         prefill_mode: "cold_alone".to_owned(),
@@ -61,8 +64,13 @@ pub(crate) fn decode(context: u64, concurrency: u32, total: f64, ttft_ms: f64) -
 pub(crate) fn without_figures(context: u64, concurrency: u32, status: Status) -> Cell {
     let mut cell = Cell::planned(Phase::Decode, context, concurrency);
     cell.status = status;
-    cell.reason =
-        Some(Reason { rule: ReasonRule::Stated, text: String::new(), needed: None, available: None });
+    cell.reason = Some(Reason {
+        rule: ReasonRule::Stated,
+        text: String::new(),
+        figures: vec![],
+        needed: None,
+        available: None,
+    });
     cell
 }
 

@@ -1,71 +1,14 @@
 //! How often intervals hold the truth, by simulation with fixed seeds.
 
-use rand::{RngExt, SeedableRng};
+use rand::SeedableRng;
 use rand_pcg::Pcg64;
-use tokometer_stats::{batch_means, median_interval, mser5, slope, sorted};
+use tokometer_stats::{median_interval, mser5, slope, sorted};
 
-const TRIALS: usize = 4000;
-
-/// Normal numbers by the polar method of Marsaglia.
-fn normal(random: &mut Pcg64) -> f64 {
-    loop {
-        let (x, y) = (random.random_range(-1.0..1.0_f64), random.random_range(-1.0..1.0_f64));
-        let square = x * x + y * y;
-        if square > 0.0 && square < 1.0 {
-            return x * (-2.0 * square.ln() / square).sqrt();
-        }
-    }
-}
-
-/// A series around 100 with a coefficient of variation of 3 %, each value `rho` times the one before plus noise.
-fn series(random: &mut Pcg64, count: usize, rho: f64) -> Vec<f64> {
-    let mut value = normal(random);
-    (0..count)
-        .map(|_| {
-            let now = value;
-            value = rho * value + (1.0 - rho * rho).sqrt() * normal(random);
-            100.0 + 3.0 * now
-        })
-        .collect()
-}
-
-fn means(values: &[f64], batches: usize) -> Vec<f64> {
-    let size = values.len() / batches;
-    values.chunks_exact(size).map(|chunk| chunk.iter().sum::<f64>() / size as f64).collect()
-}
-
-fn share(seed: u64, mut holds: impl FnMut(&mut Pcg64) -> bool) -> f64 {
-    let mut random = Pcg64::seed_from_u64(seed);
-    (0..TRIALS).filter(|_| holds(&mut random)).count() as f64 / TRIALS as f64
-}
-
-fn coverage(seconds: usize, rho: f64, batches: usize) -> f64 {
-    share(20_261_130, |random| {
-        let values = series(random, seconds, rho);
-        let interval = batch_means(&means(&values, batches), 0.95).unwrap();
-        (interval.mean - 100.0).abs() <= interval.half_width
-    })
-}
+use crate::simulate::{TABLE, coverage, normal, series, share};
 
 #[test]
 fn batch_means_cover_as_the_table_of_the_method_says() {
-    // (seconds, ρ of one second, batches, coverage of a nominal 95 % interval)
-    let table = [
-        (30, 0.0, 5, 0.96),
-        (30, 0.0, 6, 0.94),
-        (30, 0.0, 10, 0.95),
-        (30, 0.5, 5, 0.93),
-        (30, 0.5, 6, 0.92),
-        (30, 0.5, 10, 0.88),
-        (30, 0.5, 30, 0.73),
-        (30, 0.8, 5, 0.86),
-        (30, 0.8, 6, 0.81),
-        (30, 0.8, 30, 0.48),
-        (60, 0.5, 6, 0.94),
-        (180, 0.8, 6, 0.95),
-        (180, 0.8, 30, 0.83),
-    ];
-    for (seconds, rho, batches, expected) in table {
+    for (seconds, rho, batches, expected) in TABLE {
         let found = coverage(seconds, rho, batches);
         assert!(
             (found - expected).abs() < 0.025,

@@ -1,7 +1,8 @@
 //! Known values.
 
 use tokometer_stats::{
-    batch_means, lag1, median, median_interval, mser5, percentile, slope, sorted, t_quantile,
+    batch_means, effective_count, lag1, median, median_interval, mser5, percentile, repeat_interval, slope,
+    sorted, t_quantile,
 };
 
 fn close(left: f64, right: f64, tolerance: f64) {
@@ -72,6 +73,7 @@ fn batch_means_by_hand() {
     close(interval.mean, 3.0, 1e-12);
     close(interval.half_width, 2.570_582 * 0.763_763, 1e-5);
     assert_eq!(batch_means(&[5.0; 6], 0.95).unwrap().half_width, 0.0);
+    assert_eq!(repeat_interval(&[0.5, 1.5, 2.5, 3.5, 4.5, 5.5], 0.95), Some(interval));
     assert_eq!(batch_means(&[1.0], 0.95), None);
     assert_eq!(batch_means(&[1.0, f64::NAN], 0.95), None);
 }
@@ -83,6 +85,15 @@ fn lag_one_by_hand() {
     close(lag1(&[1.0, -1.0, 1.0, -1.0]).unwrap(), -0.75, 1e-12);
     assert_eq!(lag1(&[0.1 + 0.2, 0.3, 0.3]), None);
     assert_eq!(lag1(&[1.0, 2.0]), None);
+}
+
+#[test]
+fn values_that_are_alike_tell_less() {
+    close(effective_count(30, 0.5).unwrap(), 10.0, 1e-12);
+    close(effective_count(30, 0.0).unwrap(), 30.0, 1e-12);
+    close(effective_count(180, 0.8).unwrap(), 20.0, 1e-12);
+    assert_eq!(effective_count(30, 1.0), None);
+    assert_eq!(effective_count(30, f64::NAN), None);
 }
 
 #[test]

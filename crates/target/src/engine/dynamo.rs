@@ -12,12 +12,10 @@ use crate::models::ModelEntry;
 /// Its gauge of queued requests counts each until its first token, which is no waiting: it is left out.
 const METRIC_NAMES: MetricNames = MetricNames {
     running: &["dynamo_frontend_inflight_requests"],
-    waiting: &[],
     generated_tokens: &["dynamo_frontend_output_tokens_total"],
     prompt_tokens: &["dynamo_frontend_input_sequence_tokens_sum"],
     cached_tokens: &["dynamo_frontend_cached_tokens_sum"],
-    kv_used: &[],
-    preemptions: &[],
+    ..MetricNames::NONE
 };
 
 /// The Dynamo front end.

@@ -22,8 +22,7 @@ const METRIC_NAMES: MetricNames = MetricNames {
     generated_tokens: &["llamacpp:tokens_predicted_total"],
     prompt_tokens: &["llamacpp:prompt_tokens_total"],
     cached_tokens: &["llamacpp:prompt_tokens_cached_total"],
-    kv_used: &[],
-    preemptions: &[],
+    ..MetricNames::NONE
 };
 
 /// llama.cpp.

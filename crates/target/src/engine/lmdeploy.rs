@@ -14,11 +14,9 @@ use crate::tokenize::TokenizeRoute;
 const METRIC_NAMES: MetricNames = MetricNames {
     running: &["lmdeploy:num_requests_running"],
     waiting: &["lmdeploy:num_requests_waiting"],
-    generated_tokens: &[],
     prompt_tokens: &["lmdeploy:prompt_tokens_total"],
-    cached_tokens: &[],
     kv_used: &["lmdeploy:gpu_cache_usage_perc"],
-    preemptions: &[],
+    ..MetricNames::NONE
 };
 
 /// LMDeploy.

@@ -18,8 +18,7 @@ const METRIC_NAMES: MetricNames = MetricNames {
     generated_tokens: &["mistralrs_decode_tokens_processed_total"],
     prompt_tokens: &["mistralrs_prefill_tokens_processed_total"],
     cached_tokens: &["mistralrs_prefix_cache_tokens_reused_total"],
-    kv_used: &[],
-    preemptions: &[],
+    ..MetricNames::NONE
 };
 
 /// mistral.rs.

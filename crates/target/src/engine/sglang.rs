@@ -31,6 +31,9 @@ const METRIC_NAMES: MetricNames = MetricNames {
     cached_tokens: &["sglang:cached_tokens_total"],
     kv_used: &["sglang:token_usage"],
     preemptions: &["sglang:num_retracted_requests_total", "sglang:num_retracted_reqs"],
+    // It counts verification passes too, but not in a unit that is known for batches.
+    acceptance_length: &["sglang:spec_accept_length"],
+    ..MetricNames::NONE
 };
 
 /// SGLang.

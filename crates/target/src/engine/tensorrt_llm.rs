@@ -28,7 +28,8 @@ const METRIC_NAMES: MetricNames = MetricNames {
     prompt_tokens: &["trtllm_prompt_tokens_total"],
     cached_tokens: &["trtllm_prompt_cached_tokens_total"],
     kv_used: &["trtllm_kv_cache_utilization"],
-    preemptions: &[],
+    acceptance_length: &["trtllm_spec_decode_acceptance_length"],
+    ..MetricNames::NONE
 };
 
 /// TensorRT-LLM.

@@ -13,15 +13,8 @@ use crate::tokenize::TokenizeRoute;
 const INFO: &str = "GET /info";
 
 /// It counts tokens only when a request ends, as a histogram: no counter to compare with.
-const METRIC_NAMES: MetricNames = MetricNames {
-    running: &["tgi_batch_current_size"],
-    waiting: &["tgi_queue_size"],
-    generated_tokens: &[],
-    prompt_tokens: &[],
-    cached_tokens: &[],
-    kv_used: &[],
-    preemptions: &[],
-};
+const METRIC_NAMES: MetricNames =
+    MetricNames { running: &["tgi_batch_current_size"], waiting: &["tgi_queue_size"], ..MetricNames::NONE };
 
 /// Text Generation Inference.
 pub(super) struct Tgi;

@@ -34,6 +34,12 @@ pub(super) const METRIC_NAMES: MetricNames = MetricNames {
     ],
     kv_used: &["vllm:kv_cache_usage_perc", "vllm:gpu_cache_usage_perc"],
     preemptions: &["vllm:num_preemptions_total", "vllm:num_preemptions"],
+    drafts: &["vllm:spec_decode_num_drafts_total", "vllm:spec_decode_num_drafts"],
+    draft_tokens: &["vllm:spec_decode_num_draft_tokens_total", "vllm:spec_decode_num_draft_tokens"],
+    accepted_tokens: &["vllm:spec_decode_num_accepted_tokens_total", "vllm:spec_decode_num_accepted_tokens"],
+    accepted_per_position: &["vllm:spec_decode_num_accepted_tokens_per_pos_total"],
+    // Counters tell more.
+    acceptance_length: &[],
 };
 
 /// How vLLM is spoken to; the simulated engine too.

@@ -10,6 +10,11 @@ const NAMES: MetricNames = MetricNames {
     cached_tokens: &["vllm:prefix_cache_hits_total", "vllm:gpu_prefix_cache_hits_total"],
     kv_used: &["vllm:kv_cache_usage_perc", "vllm:gpu_cache_usage_perc"],
     preemptions: &["vllm:num_preemptions_total"],
+    drafts: &["vllm:spec_decode_num_drafts_total"],
+    draft_tokens: &["vllm:spec_decode_num_draft_tokens_total"],
+    accepted_tokens: &["vllm:spec_decode_num_accepted_tokens_total"],
+    accepted_per_position: &["vllm:spec_decode_num_accepted_tokens_per_pos_total"],
+    acceptance_length: &["sglang:spec_accept_length"],
 };
 
 const TEXT: &str = r#"# HELP python_gc_objects_collected_total Objects collected during gc
@@ -36,6 +41,36 @@ plain_number 3
 "#;
 
 #[test]
+fn speculative_decoding_is_read_by_position_and_over_ranks() {
+    let text = r#"
+vllm:spec_decode_num_drafts_total{engine="0"} 100.0
+vllm:spec_decode_num_drafts_total{engine="1"} 20.0
+vllm:spec_decode_num_draft_tokens_total{engine="0"} 240
+vllm:spec_decode_num_accepted_tokens_total{engine="0"} 90
+vllm:spec_decode_num_accepted_tokens_per_pos_total{engine="0",position="1"} 30
+vllm:spec_decode_num_accepted_tokens_per_pos_total{engine="0",position="0"} 50
+vllm:spec_decode_num_accepted_tokens_per_pos_total{engine="1",position="0"} 10
+vllm:spec_decode_num_accepted_tokens_per_pos_total{engine="1",position="a lot"} 10
+vllm:spec_decode_num_accepted_tokens_per_pos_total{engine="1",position="99999999999"} 10
+sglang:spec_accept_length{dp_rank="0"} 2.5
+sglang:spec_accept_length{dp_rank="1"} 1.5
+sglang:spec_accept_length{dp_rank="2"} 0.0
+"#;
+    let expected = Sample {
+        time_ns: 1,
+        drafts: Some(120.0),
+        draft_tokens: Some(240.0),
+        accepted_tokens: Some(90.0),
+        accepted_per_position: vec![60.0, 30.0],
+        acceptance_length: Some(2.0),
+        ..Sample::default()
+    };
+    assert_eq!(read(text, &NAMES, 1), expected);
+    // A server that does not speculate has no such counters.
+    assert_eq!(read(TEXT, &NAMES, 1).drafts, None);
+}
+
+#[test]
 fn a_sample_sums_series_and_takes_the_best_name() {
     let expected = Sample {
         time_ns: 5,
@@ -45,7 +80,7 @@ fn a_sample_sums_series_and_takes_the_best_name() {
         prompt_tokens: None,
         cached_tokens: Some(42.0),
         kv_used: Some(0.5),
-        preemptions: None,
+        ..Sample::default()
     };
     assert_eq!(read(TEXT, &NAMES, 5), expected);
     assert_eq!(read("", &NAMES, 7), Sample { time_ns: 7, ..Sample::default() });

@@ -7,7 +7,7 @@ use ::parquet::errors::Result;
 use ::parquet::file::writer::SerializedColumnWriter;
 
 /// Values of one column. Unsigned numbers are stored in the signed type of their width.
-pub(super) enum Column {
+pub(crate) enum Column {
     Bool(Values<bool>),
     Int32(Values<i32>),
     Int64(Values<i64>),
@@ -20,7 +20,7 @@ pub(super) enum Column {
 }
 
 /// The values that are there, and per row 1 where there is one.
-pub(super) struct Values<T> {
+pub(crate) struct Values<T> {
     present: Vec<T>,
     levels: Vec<i16>,
 }
@@ -43,23 +43,23 @@ impl<T> Values<T> {
 }
 
 impl Column {
-    pub(super) fn u32(values: impl Iterator<Item = Option<u32>>) -> Column {
+    pub(crate) fn u32(values: impl Iterator<Item = Option<u32>>) -> Column {
         Column::Int32(Values::collect(values.map(|value| value.map(u32::cast_signed))))
     }
 
-    pub(super) fn u64(values: impl Iterator<Item = Option<u64>>) -> Column {
+    pub(crate) fn u64(values: impl Iterator<Item = Option<u64>>) -> Column {
         Column::Int64(Values::collect(values.map(|value| value.map(u64::cast_signed))))
     }
 
-    pub(super) fn f64(values: impl Iterator<Item = Option<f64>>) -> Column {
+    pub(crate) fn f64(values: impl Iterator<Item = Option<f64>>) -> Column {
         Column::Double(Values::collect(values))
     }
 
-    pub(super) fn bool(values: impl Iterator<Item = Option<bool>>) -> Column {
+    pub(crate) fn bool(values: impl Iterator<Item = Option<bool>>) -> Column {
         Column::Bool(Values::collect(values))
     }
 
-    pub(super) fn text(
+    pub(crate) fn text(
         values: impl Iterator<Item = std::result::Result<Option<String>, String>>,
     ) -> std::result::Result<Column, String> {
         let values: Vec<Option<String>> = values.collect::<std::result::Result<_, String>>()?;
@@ -67,7 +67,7 @@ impl Column {
         Ok(Column::Text(Values::collect(bytes)))
     }
 
-    pub(super) fn write(&self, slot: &mut SerializedColumnWriter<'_>) -> Result<()> {
+    pub(crate) fn write(&self, slot: &mut SerializedColumnWriter<'_>) -> Result<()> {
         match self {
             Column::Bool(values) => write_values::<BoolType>(values, slot),
             Column::Int32(values) => write_values::<Int32Type>(values, slot),
@@ -79,7 +79,7 @@ impl Column {
     }
 
     /// Writes a required column that has the same text in every row.
-    pub(super) fn write_constant(
+    pub(crate) fn write_constant(
         text: &str,
         rows: usize,
         slot: &mut SerializedColumnWriter<'_>,
@@ -90,7 +90,7 @@ impl Column {
     }
 
     /// Writes an optional column that is null in every row.
-    pub(super) fn write_nulls(rows: usize, slot: &mut SerializedColumnWriter<'_>) -> Result<()> {
+    pub(crate) fn write_nulls(rows: usize, slot: &mut SerializedColumnWriter<'_>) -> Result<()> {
         let levels = Some(vec![0_i16; rows]);
         let levels = levels.as_deref();
         match slot.untyped() {
@@ -107,7 +107,7 @@ impl Column {
     }
 
     /// Reads a column of `rows` rows; `optional` is its largest definition level, 0 or 1.
-    pub(super) fn read(
+    pub(crate) fn read(
         reader: ColumnReader,
         optional: i16,
         rows: usize,
@@ -126,35 +126,35 @@ impl Column {
         }
     }
 
-    pub(super) fn into_u32(self) -> std::result::Result<Vec<Option<u32>>, String> {
+    pub(crate) fn into_u32(self) -> std::result::Result<Vec<Option<u32>>, String> {
         match self {
             Column::Int32(values) => Ok(values.spread(i32::cast_unsigned)),
             other => other.nulls_only(),
         }
     }
 
-    pub(super) fn into_u64(self) -> std::result::Result<Vec<Option<u64>>, String> {
+    pub(crate) fn into_u64(self) -> std::result::Result<Vec<Option<u64>>, String> {
         match self {
             Column::Int64(values) => Ok(values.spread(i64::cast_unsigned)),
             other => other.nulls_only(),
         }
     }
 
-    pub(super) fn into_f64(self) -> std::result::Result<Vec<Option<f64>>, String> {
+    pub(crate) fn into_f64(self) -> std::result::Result<Vec<Option<f64>>, String> {
         match self {
             Column::Double(values) => Ok(values.spread(|value| value)),
             other => other.nulls_only(),
         }
     }
 
-    pub(super) fn into_bool(self) -> std::result::Result<Vec<Option<bool>>, String> {
+    pub(crate) fn into_bool(self) -> std::result::Result<Vec<Option<bool>>, String> {
         match self {
             Column::Bool(values) => Ok(values.spread(|value| value)),
             other => other.nulls_only(),
         }
     }
 
-    pub(super) fn into_text(self) -> std::result::Result<Vec<Option<String>>, String> {
+    pub(crate) fn into_text(self) -> std::result::Result<Vec<Option<String>>, String> {
         match self {
             Column::Text(values) => values
                 .spread(|bytes| String::from_utf8(bytes.data().to_vec()))

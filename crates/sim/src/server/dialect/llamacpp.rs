@@ -310,12 +310,11 @@ impl Frames for Progressing {
         self.progress(0, 0)
     }
 
-    fn write(&mut self, delivery: &Delivery) -> Bytes {
-        if std::mem::replace(&mut self.done, true) {
-            return self.frames.write(delivery);
+    fn write(&mut self, delivery: &Delivery, out: &mut Vec<u8>) {
+        if !std::mem::replace(&mut self.done, true) {
+            out.extend_from_slice(&self.progress(delivery.cached_tokens, self.total));
         }
-        let progress = self.progress(delivery.cached_tokens, self.total);
-        [progress, self.frames.write(delivery)].concat().into()
+        self.frames.write(delivery, out);
     }
 
     fn fail(&mut self, message: &str) -> Bytes {

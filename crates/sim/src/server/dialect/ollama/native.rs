@@ -48,7 +48,7 @@ struct Options {
 }
 
 async fn answer(app: &App, route: Route, request: Request) -> Result<Response, Refusal> {
-    let envelope = Envelope::new(app, request.extensions());
+    let envelope = Envelope::new(app, &request);
     let bytes = body::read(request.into_body()).await?;
     let call = body::work(bytes, move |bytes| read(bytes, route)).await?;
     respond(app, route, call, envelope, &Lines).await
@@ -62,6 +62,7 @@ fn read(bytes: &[u8], route: Route) -> Result<Call, Refusal> {
         Route::Completions => tokenizer::tokenize(&fields.prompt, |id| collected.push(id)),
     }
     Ok(Call {
+        label: None,
         model: fields.model,
         collected,
         // Numbers below one mean no limit.
@@ -123,7 +124,7 @@ impl LineFrames {
 }
 
 impl Frames for LineFrames {
-    fn write(&mut self, delivery: &Delivery) -> Bytes {
+    fn write(&mut self, delivery: &Delivery, out: &mut Vec<u8>) {
         let now_ns = self.common.clock.now_ns();
         if self.told.completion_tokens == 0 {
             self.told.first_ns = now_ns;
@@ -138,14 +139,12 @@ impl Frames for LineFrames {
         write_text(&mut self.writer, delivery, &mut text, |piece| {
             pieces.extend(piece.map(|piece| String::from_utf8_lossy(piece).into_owned()));
         });
-        let mut out = Vec::new();
         for piece in &pieces {
-            self.put(&mut out, piece, false);
+            self.put(out, piece, false);
         }
         if delivery.finish.is_some() {
-            self.put(&mut out, "", true);
+            self.put(out, "", true);
         }
-        out.into()
     }
 
     fn fail(&mut self, message: &str) -> Bytes {

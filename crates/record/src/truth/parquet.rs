@@ -1,0 +1,135 @@
+//! The truth as a Parquet file.
+
+use ::parquet::basic::{Compression, Encoding, ZstdLevel};
+use ::parquet::errors::ParquetError;
+use ::parquet::file::metadata::KeyValue;
+use ::parquet::file::properties::WriterProperties;
+use ::parquet::file::reader::{FileReader, SerializedFileReader};
+use ::parquet::file::writer::SerializedFileWriter;
+use ::parquet::schema::parser::parse_message_type;
+use ::parquet::schema::types::ColumnPath;
+use bytes::Bytes;
+
+use super::{Truth, TruthMeta, TruthRequest, TruthSend};
+use crate::trace::parquet::column::Column;
+use crate::trace::parquet::{GROUP_ROWS, Group, META_KEY, words, write_group};
+
+/// Every column of the file, in order.
+const SCHEMA: &str = "message truth {
+    required binary row (STRING);
+    optional int32 request (INTEGER(32, false));
+    optional binary label (STRING);
+    optional int64 arrival_ns (INTEGER(64, false));
+    optional int64 prompt_tokens (INTEGER(64, false));
+    optional int32 tokens (INTEGER(32, false));
+    optional int64 due_ns (INTEGER(64, false));
+    optional int64 before_ns (INTEGER(64, false));
+    optional int64 after_ns (INTEGER(64, false));
+}";
+
+/// Columns whose values mostly grow: stored as differences.
+const GROWING: [&str; 5] = ["request", "arrival_ns", "due_ns", "before_ns", "after_ns"];
+
+pub(super) fn encode(truth: &Truth) -> Result<Vec<u8>, String> {
+    let meta = serde_json::to_string(&truth.meta).map_err(|error| error.to_string())?;
+    let library = |error: ParquetError| error.to_string();
+    let mut properties = WriterProperties::builder()
+        .set_compression(Compression::ZSTD(ZstdLevel::default()))
+        .set_created_by(format!("tokometer {}", env!("CARGO_PKG_VERSION")))
+        .set_key_value_metadata(Some(vec![KeyValue::new(META_KEY.to_owned(), meta)]));
+    for name in GROWING {
+        properties = properties
+            .set_column_dictionary_enabled(ColumnPath::from(name), false)
+            .set_column_encoding(ColumnPath::from(name), Encoding::DELTA_BINARY_PACKED);
+    }
+    let schema = parse_message_type(SCHEMA).map_err(library)?;
+    let mut writer =
+        SerializedFileWriter::new(Vec::new(), schema.into(), properties.build().into()).map_err(library)?;
+    for rows in truth.requests.chunks(GROUP_ROWS) {
+        write_group(&mut writer, "request", rows.len(), |name| request_column(name, rows))?;
+    }
+    for rows in truth.sends.chunks(GROUP_ROWS) {
+        write_group(&mut writer, "send", rows.len(), |name| Ok(send_column(name, rows)))?;
+    }
+    writer.into_inner().map_err(library)
+}
+
+fn request_column(name: &str, rows: &[TruthRequest]) -> Result<Option<Column>, String> {
+    let rows = rows.iter();
+    Ok(Some(match name {
+        "request" => Column::u32(rows.map(|row| Some(row.request))),
+        "label" => Column::text(rows.map(|row| Ok(row.label.clone())))?,
+        "arrival_ns" => Column::u64(rows.map(|row| Some(row.arrival_ns))),
+        "prompt_tokens" => Column::u64(rows.map(|row| Some(row.prompt_tokens))),
+        _ => return Ok(None),
+    }))
+}
+
+fn send_column(name: &str, rows: &[TruthSend]) -> Option<Column> {
+    let rows = rows.iter();
+    Some(match name {
+        "request" => Column::u32(rows.map(|row| Some(row.request))),
+        "tokens" => Column::u32(rows.map(|row| Some(row.tokens))),
+        "due_ns" => Column::u64(rows.map(|row| Some(row.due_ns))),
+        "before_ns" => Column::u64(rows.map(|row| Some(row.before_ns))),
+        "after_ns" => Column::u64(rows.map(|row| Some(row.after_ns))),
+        _ => return None,
+    })
+}
+
+pub(super) fn decode(bytes: Bytes) -> Result<Truth, String> {
+    let reader = SerializedFileReader::new(bytes).map_err(|error| words(&error))?;
+    let metadata = reader.metadata().file_metadata().key_value_metadata();
+    let meta = metadata
+        .and_then(|pairs| pairs.iter().find(|pair| pair.key == META_KEY))
+        .and_then(|pair| pair.value.as_deref())
+        .ok_or("a Parquet file, but no truth of a simulated engine")?;
+    let meta: TruthMeta = serde_json::from_str(meta).map_err(|error| format!("its metadata: {error}"))?;
+    if meta.schema != TruthMeta::SCHEMA {
+        return Err(format!("its schema is {:?}, not {:?}", meta.schema, TruthMeta::SCHEMA));
+    }
+    let mut truth = Truth { meta, requests: Vec::new(), sends: Vec::new() };
+    for index in 0..reader.num_row_groups() {
+        let group = reader.get_row_group(index).map_err(|error| words(&error))?;
+        let group = Group::new(group.as_ref())?;
+        let kinds = group.text("row")?;
+        let kind = kinds.first().and_then(Option::as_deref).unwrap_or_default();
+        if kinds.iter().any(|other| other.as_deref() != Some(kind)) {
+            return Err(format!("row group {index} mixes kinds of rows"));
+        }
+        match kind {
+            "request" => read_requests(&group, &mut truth.requests)?,
+            "send" => read_sends(&group, &mut truth.sends)?,
+            "" => {}
+            other => return Err(format!("rows of an unknown kind {other:?}")),
+        }
+    }
+    Ok(truth)
+}
+
+fn read_requests(group: &Group<'_>, requests: &mut Vec<TruthRequest>) -> Result<(), String> {
+    let first = requests.len();
+    let labels = group.text("label")?;
+    requests.extend(labels.into_iter().map(|label| TruthRequest {
+        request: 0,
+        label,
+        arrival_ns: 0,
+        prompt_tokens: 0,
+    }));
+    let rows = &mut requests[first..];
+    group.u32("request", rows, |row, value| row.request = value)?;
+    group.u64("arrival_ns", rows, |row, value| row.arrival_ns = value)?;
+    group.u64("prompt_tokens", rows, |row, value| row.prompt_tokens = value)
+}
+
+fn read_sends(group: &Group<'_>, sends: &mut Vec<TruthSend>) -> Result<(), String> {
+    let first = sends.len();
+    let blank = TruthSend { request: 0, tokens: 0, due_ns: 0, before_ns: 0, after_ns: 0 };
+    sends.resize(first + group.rows, blank);
+    let rows = &mut sends[first..];
+    group.u32("request", rows, |row, value| row.request = value)?;
+    group.u32("tokens", rows, |row, value| row.tokens = value)?;
+    group.u64("due_ns", rows, |row, value| row.due_ns = value)?;
+    group.u64("before_ns", rows, |row, value| row.before_ns = value)?;
+    group.u64("after_ns", rows, |row, value| row.after_ns = value)
+}
