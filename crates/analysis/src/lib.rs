@@ -16,9 +16,14 @@
 
 pub mod adaptive;
 mod cold;
+pub mod compare;
 mod decode;
+mod detail;
+mod error;
 mod exit;
+pub mod fidelity;
 mod latency;
+mod launch;
 mod ledger;
 mod prefill;
 mod rates;
@@ -26,11 +31,16 @@ mod repeats;
 mod samples;
 mod server;
 mod speculative;
+mod units;
 mod verdict;
 
 use tokometer_record::{Cell, CellTrace, Phase, Settings};
 
+pub use compare::{CompareOptions, Gate, compare, parse_service_level};
+pub use detail::detail;
+pub use error::AnalysisError;
 pub use exit::exit_code;
+pub use launch::effective as effective_settings;
 pub use repeats::combine;
 
 /// What a trace does not say about its cell.

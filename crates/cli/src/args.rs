@@ -5,6 +5,7 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use tokometer_report::{Format, Picture};
 
 /// Measures how fast an LLM inference server really is.
 #[derive(Debug, Parser)]
@@ -18,7 +19,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
     after_help = "Examples:\n  tokometer demo                          the whole tool on a simulated engine\n  \
                   tokometer run                           find the server on this machine and measure it\n  \
                   tokometer run gpu1:8000 --contexts 8k,32k --concurrency 1,8,32\n  \
-                  tokometer report runs/<id> --format html > page.html"
+                  tokometer report runs/<id> --format html > page.html\n  \
+                  tokometer calibrate --streams 1000 --rate 50   prove that this machine can measure that\n  \
+                  tokometer compare runs/<base> runs/<new>  what differs, and by how much"
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -35,10 +38,14 @@ pub(crate) enum Command {
     Probe(Box<ProbeArgs>),
     /// Start the simulated engine as a server of its own
     Sim(SimArgs),
+    /// Prove on this machine how true this client is at a load, and what it costs
+    Calibrate(CalibrateArgs),
     /// Show a run: as a terminal table, a page, or its record
     Report(ReportArgs),
-    /// Turn a published matrix into a record
+    /// Turn the result file of another tool, or a published matrix, into a record
     Import(ImportArgs),
+    /// Lay runs side by side: what differs in their settings, then a ratio for each cell
+    Compare(CompareArgs),
     /// Print the JSON Schema of the record
     Schema,
 }
@@ -60,6 +67,9 @@ pub(crate) struct DemoArgs {
     /// Profile of the simulated engine: a built-in name (`h200-x4`, `rtx-pro-6000-x4`) or a run record
     #[arg(long, value_name = "NAME|FILE", default_value = "h200-x4")]
     pub(crate) profile: String,
+    /// Let the simulated engine speculate: tokens of a draft, and the probability that one is accepted if all before it were
+    #[arg(long, value_name = "TOKENS,ACCEPTANCE")]
+    pub(crate) speculative: Option<tokometer_sim::Speculation>,
     /// Measure the full default matrix instead of the demo's small one
     #[arg(long)]
     pub(crate) full: bool,
@@ -277,9 +287,12 @@ pub(crate) struct SimArgs {
     /// Engine to answer like: native, vllm, vllm-rust, sglang, llamacpp, tensorrt-llm, tgi, ollama
     #[arg(long, value_name = "NAME", default_value = "native")]
     pub(crate) dialect: tokometer_sim::Dialect,
-    /// What goes wrong on purpose, as `NAME`, `NAME@TOKENS`, `NAME/EVERY` or `NAME@TOKENS/EVERY`: error, truncated, tokenless, reset, stall, rate-limit
+    /// What goes wrong on purpose, as `NAME`, `NAME@TOKENS`, `NAME/EVERY` or `NAME@TOKENS/EVERY`: error, truncated, tokenless, reset, stall, rate-limit, warm-cache
     #[arg(long = "fault", value_name = "FAULT")]
     pub(crate) faults: Vec<tokometer_sim::Fault>,
+    /// Speculative decoding: tokens of a draft, and the probability that one is accepted if all before it were
+    #[arg(long, value_name = "TOKENS,ACCEPTANCE")]
+    pub(crate) speculative: Option<tokometer_sim::Speculation>,
     /// Tokens that the simulated KV cache holds, instead of the profile's
     #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) kv_tokens: Option<u64>,
@@ -297,6 +310,31 @@ pub(crate) struct SimArgs {
     pub(crate) until_stdin_ends: bool,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct CalibrateArgs {
+    /// Streams at once: the largest concurrency that you mean to measure
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=60_000))]
+    pub(crate) streams: u32,
+    /// Tokens a second for each stream: the fastest that the server gives one request
+    #[arg(long, value_name = "TOKENS", default_value_t = 50.0, value_parser = parse_steady_rate)]
+    pub(crate) rate: f64,
+    /// Length of the window
+    #[arg(long, value_name = "TIME", default_value = "10s", allow_negative_numbers = true, value_parser = parse_duration)]
+    pub(crate) duration: f64,
+    /// Let the engine join so many events of a stream in one write
+    #[arg(long, value_name = "N")]
+    pub(crate) events_per_write: Option<NonZeroU32>,
+    /// Threads that read streams (default: all cores of the client but one)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) load_threads: Option<u16>,
+    /// Keep the result in this file (default: the user's state folder, or the file named by TOKOMETER_CALIBRATION)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) save: Option<PathBuf>,
+    /// Print one JSON document on standard output
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 /// Tokens a second for each stream; none: as fast as the machine can.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Rate(pub(crate) Option<f64>);
@@ -304,8 +342,12 @@ pub(crate) struct Rate(pub(crate) Option<f64>);
 fn parse_rate(text: &str) -> Result<Rate, String> {
     match text.trim() {
         "max" => Ok(Rate(None)),
-        number => parse_within(number, f64::MIN_POSITIVE, 1e6, "a number up to 1000000, or max").map(|rate| Rate(Some(rate))),
+        number => parse_steady_rate(number).map(|rate| Rate(Some(rate))),
     }
+}
+
+fn parse_steady_rate(text: &str) -> Result<f64, String> {
+    parse_within(text, 0.001, 1e6, "a number from 0.001 to 1000000")
 }
 
 impl SimArgs {
@@ -322,20 +364,68 @@ pub(crate) enum FormatArg {
     Html,
     /// The record
     Json,
+    /// Tables for a README or a post
+    Markdown,
+    /// One row a cell, units in the columns' names
+    Csv,
+    /// Picture as SVG
+    Svg,
+    /// Picture as PNG
+    Png,
+}
+
+impl From<FormatArg> for Format {
+    fn from(format: FormatArg) -> Format {
+        match format {
+            FormatArg::Terminal => Format::Terminal,
+            FormatArg::Html => Format::Html,
+            FormatArg::Json => Format::Json,
+            FormatArg::Markdown => Format::Markdown,
+            FormatArg::Csv => Format::Csv,
+            FormatArg::Svg => Format::Svg,
+            FormatArg::Png => Format::Png,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ChartArg {
+    /// Title, headline figures, the matrix in small: 1200 × 630
+    Card,
+    /// The decode matrix
+    Matrix,
+    /// TTFT of cold prompts by context
+    Prefill,
+    /// Throughput against interactivity
+    Interactivity,
+}
+
+impl From<ChartArg> for Picture {
+    fn from(chart: ChartArg) -> Picture {
+        match chart {
+            ChartArg::Card => Picture::Card,
+            ChartArg::Matrix => Picture::Matrix,
+            ChartArg::Prefill => Picture::Prefill,
+            ChartArg::Interactivity => Picture::Interactivity,
+        }
+    }
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ReportArgs {
-    /// Folder of a run, or its run.json
+    /// Folder of a run, its run.json, or its report.html
     pub(crate) run: PathBuf,
     /// What to print
     #[arg(long, value_enum, default_value = "terminal")]
     pub(crate) format: FormatArg,
+    /// What a picture shows (svg, png) [default: card]
+    #[arg(long, value_enum, value_name = "NAME")]
+    pub(crate) chart: Option<ChartArg>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ImportArgs {
-    /// A published matrix
+    /// Result file of llm-inference-bench, vllm bench serve, AIPerf or GuideLLM, or a published matrix
     pub(crate) file: PathBuf,
     /// Folder for runs
     #[arg(long, value_name = "DIR", default_value = "runs")]
@@ -343,6 +433,36 @@ pub(crate) struct ImportArgs {
     /// Print only the path of the page
     #[arg(long)]
     pub(crate) quiet: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "A gate is QUANTITY<LIMIT or QUANTITY>LIMIT, with one of total_rate, decoding_rate, prefill_rate, ttft, \
+                  time_between_tokens, per_request_rate. LIMIT is a change against the base (-3%, +50ms) or, without a \
+                  sign, the run's own figure (1s, 200). A cell fails a gate where it is beyond the limit and the \
+                  difference is detectable; without intervals the estimate decides.\n\nExamples:\n  \
+                  tokometer compare runs/<base> runs/<new>\n  \
+                  tokometer compare runs/<base> runs/<new> --fail-if 'total_rate<-3%' --fail-if 'ttft>+5%'\n  \
+                  tokometer compare runs/<a> runs/<b> runs/<c> --slo 'ttft<=500ms,rate>=30' --json"
+)]
+pub(crate) struct CompareArgs {
+    /// Base: folder of a run, its run.json, or its report.html
+    pub(crate) base: PathBuf,
+    /// Runs to compare with it, up to five
+    #[arg(required = true, num_args = 1..)]
+    pub(crate) new: Vec<PathBuf>,
+    /// Exit with 4 if a cell is beyond this limit (see below); may be given several times
+    #[arg(long, value_name = "GATE", allow_hyphen_values = true)]
+    pub(crate) fail_if: Vec<String>,
+    /// Limits that a served user's request keeps
+    #[arg(long, value_name = "LIMITS", default_value = "ttft<=1s,rate>=50")]
+    pub(crate) slo: String,
+    /// Print one JSON document on standard output
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Write the comparison as one page to this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
 }
 
 /// A list given as one argument: clap would otherwise take `Vec` as a repeated option.

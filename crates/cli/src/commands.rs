@@ -1,5 +1,7 @@
 //! One file a command. Each returns the exit code of method section 8.
 
+pub(crate) mod calibrate;
+pub(crate) mod compare;
 pub(crate) mod demo;
 pub(crate) mod import;
 pub(crate) mod probe;

@@ -8,6 +8,8 @@ pub(crate) const NO_RUN: u8 = 1;
 pub(crate) const USAGE: u8 = 2;
 /// Exit code: finished with cells that are neither valid nor left out by plan.
 pub(crate) const UNSOUND: u8 = 3;
+/// Exit code: a comparison's gate failed.
+pub(crate) const GATE: u8 = 4;
 /// Exit code: ended by the user; what was measured is saved.
 pub(crate) const INTERRUPTED: u8 = 130;
 

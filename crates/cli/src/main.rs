@@ -1,7 +1,9 @@
 //! The binary `tokometer`.
 
 mod args;
+mod calibration;
 mod commands;
+mod details;
 mod failure;
 mod out;
 mod progress;
@@ -20,8 +22,10 @@ fn main() -> ExitCode {
         Command::Demo(args) => commands::demo::demo(*args),
         Command::Probe(args) => commands::probe::probe(&args),
         Command::Sim(args) => commands::sim::sim(&args),
+        Command::Calibrate(args) => commands::calibrate::calibrate(&args),
         Command::Report(args) => commands::report::report(&args),
         Command::Import(args) => commands::import::import(&args),
+        Command::Compare(args) => commands::compare::compare(&args),
         Command::Schema => commands::schema::schema(),
     };
     match result {

@@ -4,8 +4,13 @@ use std::io::{ErrorKind, IsTerminal, Write};
 
 /// Writes to standard output. A closed pipe is no failure: the reader has what it wanted.
 pub(crate) fn result(text: &str) -> anyhow::Result<()> {
+    result_bytes(text.as_bytes())
+}
+
+/// As [`result`], of any bytes.
+pub(crate) fn result_bytes(bytes: &[u8]) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    match out.write_all(bytes).and_then(|()| out.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
             Err(anyhow::Error::from(error).context("cannot write to standard output"))
         }

@@ -23,6 +23,7 @@ use tokometer_target::{Busy, ProbeOptions, Target};
 use tokometer_wire::clock::Clock;
 
 use crate::args::{MatrixArgs, OutputArgs, TargetArgs};
+use crate::calibration::kept;
 use crate::failure::{self, Hinted};
 use crate::out;
 use crate::progress::Progress;
@@ -77,6 +78,10 @@ impl Session {
         let threads = self.matrix.load_threads.map_or_else(LoadEngine::default_threads, usize::from);
         let mut run = settings::record(&self, &target, &plan, threads, clock);
         run.settings.corpus = corpus_name;
+        match kept::last() {
+            Ok(calibration) => run.calibration = Some(calibration),
+            Err(why) => drop(run.unknown.insert("calibration".to_owned(), why)),
+        }
         if !self.output.quiet {
             out::say(&ask::plan_text(&run, &plan));
         }

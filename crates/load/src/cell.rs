@@ -4,6 +4,7 @@ mod adaptive;
 mod calibration;
 mod drain;
 mod gathering;
+mod idle;
 mod ready;
 mod sampler;
 mod spec;
@@ -220,8 +221,11 @@ impl Conductor {
         };
         cell.samples.append(&mut sampler.take());
         let finish = spec.at_end == AtEnd::Finish && measured && !self.wants_to_end();
-        flight.tell(if finish { Signal::Finish } else { Signal::Cut });
         self.show(LivePhase::Stop, self.clock.now_ns(), 0.0, 0.0);
+        if measured && !finish {
+            self.pause(self.timing.linger).await;
+        }
+        flight.tell(if finish { Signal::Finish } else { Signal::Cut });
         cell.absorb(flight.landed(&self.interrupt).await);
     }
 

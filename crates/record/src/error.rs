@@ -17,14 +17,16 @@ pub enum RecordError {
     },
     /// A result file of another program where a record was expected.
     #[error(
-        "{path} is a published matrix, not a record of tokometer; make it one first: tokometer import {path}"
+        "{path} is a result of another program, not a record of tokometer; make it one first: tokometer import {path}"
     )]
     NotImported {
         /// The file.
         path: PathBuf,
     },
     /// A file or folder that is no record at all.
-    #[error("{path} is not a record of tokometer: {why}; give the folder of a run, or its run.json")]
+    #[error(
+        "{path} is not a record of tokometer: {why}; give the folder of a run, its run.json, or its report.html"
+    )]
     NotARecord {
         /// The file or folder.
         path: PathBuf,

@@ -15,9 +15,13 @@
 //! ```
 
 pub mod adaptive;
+pub mod calibration;
 pub mod cell;
+pub mod comparison;
+pub mod detail;
 mod error;
 pub mod import;
+pub mod page;
 pub mod published;
 pub mod repeats;
 pub mod run;
@@ -29,10 +33,13 @@ pub mod truth;
 pub mod verdict;
 
 pub use adaptive::{AdaptiveCheck, AdaptiveEnd, AdaptiveWindow};
+pub use calibration::Calibration;
 pub use cell::{
     Cell, Distribution, Interval, Phase, Ready, Requests, ServerView, Spread, Throughput, Tokens, TraceFile,
     Window, WindowView,
 };
+pub use comparison::Comparison;
+pub use detail::{CellDetail, Curve, RateSeries, RequestColumns};
 pub use error::RecordError;
 pub use repeats::RepeatSummary;
 pub use run::{

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::calibration::Calibration;
 use crate::cell::Cell;
 
 /// How far a run got.
@@ -64,6 +65,9 @@ pub struct Run {
     pub capacity: Capacity,
     /// What was asked of this run.
     pub settings: Settings,
+    /// What was last found about the client on the host that measured.
+    #[serde(default)]
+    pub calibration: Option<Calibration>,
     /// Prefill rows and the decode matrix, in the order of the plan; also those that were not run.
     pub cells: Vec<Cell>,
     /// Fields that are null though one would expect a value: dotted path → reason.
@@ -100,6 +104,7 @@ impl Run {
             launch_command: None,
             capacity: Capacity::default(),
             settings,
+            calibration: None,
             cells: Vec::new(),
             unknown: BTreeMap::new(),
             evidence: Vec::new(),

@@ -1,12 +1,19 @@
-//! The JSON Schema of the run document, generated from its types.
+//! JSON Schemas of the documents, generated from their types.
 
 use serde_json::Value;
 
-use crate::Run;
+use crate::{Comparison, Run};
 
 /// The JSON Schema (draft 2020-12) of `run.json`.
 pub fn run() -> Value {
     let mut schema = schemars::schema_for!(Run);
     schema.insert("title".to_owned(), Value::from(format!("Run record, {}", Run::SCHEMA)));
+    schema.to_value()
+}
+
+/// The JSON Schema (draft 2020-12) of what `tokometer compare --json` prints.
+pub fn comparison() -> Value {
+    let mut schema = schemars::schema_for!(Comparison);
+    schema.insert("title".to_owned(), Value::from(format!("Comparison, {}", Comparison::SCHEMA)));
     schema.to_value()
 }

@@ -1,4 +1,5 @@
-//! A run's folder: `run.json`, `trace/<cell>.parquet`, `report.html`.
+//! A run's folder: `run.json`, `trace/<cell>.parquet`, `report.html`. A page is a data file too: what reads a run
+//! document reads the one that is embedded in a page.
 //!
 //! Every file is written beside its place, flushed to disk and renamed into it. A process that is killed at
 //! any moment leaves whole files only, and a `run.json` that names no trace that is not there.
@@ -13,7 +14,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::{CellTrace, RecordError, Run, TraceFile, trace};
+use crate::{CellDetail, CellTrace, RecordError, Run, TraceFile, page, trace};
 
 /// A run's folder.
 #[derive(Debug, Clone)]
@@ -60,7 +61,7 @@ impl RunFolder {
         let _ = fs::remove_file(self.path.join(RESERVE_FILE));
     }
 
-    /// Finds a run by its folder or by its run document, and looks whether it is one that can be read.
+    /// Finds a run by its folder, by its run document or by its page, and looks whether it is one that can be read.
     pub fn open(path: &Path) -> Result<RunFolder, RecordError> {
         let meta =
             fs::metadata(path).map_err(|source| RecordError::Read { path: path.to_owned(), source })?;
@@ -113,6 +114,24 @@ impl RunFolder {
             .map_err(|error| RecordError::Damaged { path: self.run_file(), why: error.to_string() })
     }
 
+    /// The details of cells that a page holds; none where the run document is no page, or one without them.
+    pub fn load_details(&self) -> Result<Option<Vec<CellDetail>>, RecordError> {
+        let path = self.run_file();
+        let text = fs::read(&path).map_err(|source| RecordError::Read { path: path.clone(), source })?;
+        if !page::is_page(&text) {
+            return Ok(None);
+        }
+        let text = String::from_utf8_lossy(&text);
+        let Some(json) = page::embedded(&text, page::DETAILS) else { return Ok(None) };
+        let details: Vec<CellDetail> = serde_json::from_str(json)
+            .map_err(|error| RecordError::Damaged { path: path.clone(), why: error.to_string() })?;
+        if details.iter().any(|detail| !detail.requests.is_even()) {
+            let why = "the columns of a cell's requests differ in length".to_owned();
+            return Err(RecordError::Damaged { path, why });
+        }
+        Ok(Some(details))
+    }
+
     /// Writes a cell's trace, whole or not at all, and returns what the run document says about it.
     pub fn save_trace(&self, cell: &CellTrace) -> Result<TraceFile, RecordError> {
         let name = cell.meta.file_name();
@@ -146,12 +165,18 @@ impl RunFolder {
         let path = self.run_file();
         let text = fs::read(&path).map_err(|source| RecordError::Read { path: path.clone(), source })?;
         let not_a_record = |why: String| RecordError::NotARecord { path: path.clone(), why };
-        let document: Value =
-            serde_json::from_slice(&text).map_err(|error| not_a_record(format!("no JSON ({error})")))?;
+        let document: Value = if page::is_page(&text) {
+            let page = String::from_utf8_lossy(&text);
+            let json = page::embedded(&page, page::RUN)
+                .ok_or_else(|| not_a_record("it is a page without an embedded record".to_owned()))?;
+            serde_json::from_str(json).map_err(|error| not_a_record(format!("its JSON: {error}")))?
+        } else {
+            serde_json::from_slice(&text).map_err(|error| not_a_record(format!("no JSON ({error})")))?
+        };
         let schema = match document.get("schema") {
             Some(Value::String(schema)) => schema.as_str(),
             Some(_) => return Err(not_a_record("its \"schema\" is no text".to_owned())),
-            None if document.get("measurements").is_some() => return Err(RecordError::NotImported { path }),
+            None if crate::import::knows(&document) => return Err(RecordError::NotImported { path }),
             None => return Err(not_a_record("it has no \"schema\"".to_owned())),
         };
         match schema_version(schema, "tokometer.run/") {

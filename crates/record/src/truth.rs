@@ -93,7 +93,6 @@ impl Truth {
     /// Reads a file.
     pub fn load(path: &Path) -> Result<Truth, RecordError> {
         let bytes = fs::read(path).map_err(|source| RecordError::Read { path: path.to_owned(), source })?;
-        parquet::decode(Bytes::from(bytes))
-            .map_err(|why| RecordError::Damaged { path: path.to_owned(), why })
+        parquet::decode(Bytes::from(bytes)).map_err(|why| RecordError::Damaged { path: path.to_owned(), why })
     }
 }

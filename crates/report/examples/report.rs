@@ -16,6 +16,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let format: Format = arguments.next().as_deref().unwrap_or("terminal").parse()?;
     let width = arguments.next().map_or(Ok(100), |width| width.parse())?;
     let report = format.render(&run, Terminal { width, colour: false })?;
-    std::io::stdout().write_all(report.as_bytes())?;
+    std::io::stdout().write_all(&report)?;
     Ok(())
 }

@@ -1,13 +1,19 @@
-//! The content security policy of a page: nothing is loaded, and only the page's own style counts.
+//! The content security policy of a page: nothing is loaded, and only the page's own style and scripts count.
 
 use sha2::{Digest, Sha256};
 
-/// The policy for a page with this style sheet in its one `<style>` element.
-pub(crate) fn policy(style: &str) -> String {
-    let style = base64(&Sha256::digest(style.as_bytes()));
+/// The policy for a page with this style sheet in its one `<style>` element, and these scripts.
+pub(crate) fn policy(style: &str, scripts: &[&str]) -> String {
+    let scripts: Vec<String> = scripts.iter().map(|script| hash(script)).collect();
     format!(
-        "default-src 'none'; style-src 'sha256-{style}'; img-src data:; base-uri 'none'; form-action 'none'"
+        "default-src 'none'; style-src {}; script-src {}; img-src data:; base-uri 'none'; form-action 'none'",
+        hash(style),
+        scripts.join(" ")
     )
+}
+
+fn hash(text: &str) -> String {
+    format!("'sha256-{}'", base64(&Sha256::digest(text.as_bytes())))
 }
 
 /// Base64 with padding (RFC 4648, section 4).

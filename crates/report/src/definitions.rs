@@ -1,23 +1,43 @@
-//! What the words of a report mean, in the sense of the method, version 1.0.
+//! What the words of a report mean, in the sense of the method, version 1.0. The definitions stand in one file,
+//! `docs/words.md`, which people read too.
+
+use std::sync::LazyLock;
 
 use tokometer_record::{FlagCode, Prompts, Run, Status};
 
+/// The file that the definitions are taken from.
+const WORDS: &str = include_str!("../../../docs/words.md");
+
+/// Its entries, in order.
+static GLOSSARY: LazyLock<Vec<Definition>> = LazyLock::new(|| read(WORDS));
+
 /// A word of the page and its meaning.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Definition {
+    /// The heading that it stands under.
+    section: String,
     /// The word.
-    pub(crate) term: &'static str,
+    pub(crate) term: String,
     /// Its meaning, with the unit.
-    pub(crate) meaning: &'static str,
+    pub(crate) meaning: String,
 }
+
+const QUANTITIES: &str = "Quantities";
+const VERDICTS: &str = "Verdicts";
+const FLAGS: &str = "Flags";
+const TTFT: &str = "TTFT";
 
 /// The words that a page uses, as they apply to this run.
 pub(crate) fn terms(run: &Run) -> Vec<Definition> {
-    let mut terms = Vec::with_capacity(TERMS.len() + 1);
-    for term in TERMS {
-        terms.push(term);
+    let mut terms = Vec::with_capacity(GLOSSARY.len());
+    for term in GLOSSARY.iter().filter(|entry| entry.section == QUANTITIES) {
+        terms.push(term.clone());
         if term.term == TTFT {
-            terms.push(define("TTFT in decode cells", decode_ttft(run)));
+            terms.push(Definition {
+                section: term.section.clone(),
+                term: "TTFT in decode cells".to_owned(),
+                meaning: decode_ttft(run).to_owned(),
+            });
         }
     }
     terms
@@ -44,108 +64,72 @@ fn decode_ttft(run: &Run) -> &'static str {
     }
 }
 
-const TTFT: &str = "TTFT";
-
-/// The words of every run.
-const TERMS: [Definition; 16] = [
-    define(
-        "Context",
-        "Prompt length of a cell, by label. Labels count in 1024 (8K = 8192 tokens). Actual tokens are what the server counted.",
-    ),
-    define(
-        "Concurrency",
-        "Streams that send requests at once. Each reads its answer to the end and sends the next request straight away.",
-    ),
-    define("Cell", "One context at one concurrency: a point of the decode matrix."),
-    define(
-        "Window",
-        "The span that rates are taken over. It starts once every stream has had a token and the server runs them all; events belong to it by their arrival.",
-    ),
-    define(
-        "Total rate",
-        "Output tokens of all streams that arrived in the window ÷ its seconds, in tok/s. Higher is better.",
-    ),
-    define(
-        "Per-request rate",
-        "1 ÷ time between tokens of one request, in tok/s; the median over requests. What one user sees.",
-    ),
-    define(
-        TTFT,
-        "Time to first token: from sending a request, on an open connection, to the first event with output, in ms. Lower is better.",
-    ),
-    define(
-        "Time between tokens",
-        "Mean of one request, in ms per token: from its first to its last event with output ÷ the tokens that came after the first event. The page shows the median over requests. Lower is better.",
-    ),
-    define(
-        "Prefill rate",
-        "Prompt tokens that were not cached ÷ TTFT, of a cold request that has the server to itself, in tok/s.",
-    ),
-    define(
-        "± (interval)",
-        "Half of the 95 % interval, from six equal parts of the window (Student's t). It covers this run alone unless it says repeats.",
-    ),
-    define("p50, n", "The median, and over how many requests. A median of few requests says little."),
-    define(
-        "Average active requests",
-        "Requests between sending and end, averaged over the time of the window.",
-    ),
-    define(
-        "Completed requests",
-        "Requests of the cell that came to their own end, those before the window included. Requests cut at the window's end are no failures, and not counted here.",
-    ),
-    define("Output tokens, measured s", "Tokens that arrived in the window, and the seconds of the window."),
-    define(
-        "Users served",
-        "The highest measured concurrency whose valid cell has a median per-request rate and a median TTFT within the limits shown. Below it: what stops the next higher one.",
-    ),
-    define("K", "1024 tokens in context labels, 1000 in rates (28.1K tok/s)."),
-];
-
-const fn define(term: &'static str, meaning: &'static str) -> Definition {
-    Definition { term, meaning }
-}
-
 /// What a status says about its cell.
 pub(crate) fn status_meaning(status: Status) -> &'static str {
-    match status {
-        Status::Planned => "The run did not get to this cell.",
-        Status::OverLimit => "Not run: prompt and output do not fit the model's length.",
-        Status::OverCapacity => "Not run: the server cannot hold this many such requests at once.",
-        Status::Skipped => "Left out by the user.",
-        Status::Interrupted => "Ended early by the user.",
-        Status::Error => "A request failed, so the rate is not that of the whole load.",
-        Status::Looped => {
-            "A stream repeated itself (at least 4 exact cycles and 4096 characters): repeated text is easier to produce than real text, so its rate is not shown."
-        }
-        Status::ClientLimited => {
-            "The measuring program was too slow; the result says nothing about the server."
-        }
-        Status::Contaminated => "The server worked for somebody else at the same time.",
-        Status::Queued => "Requests waited on the server, so fewer ran than the cell says.",
-        Status::Short => "Answers ended long before the length that was asked for.",
-        Status::Throttled => "The accelerators slowed themselves down (heat or hardware limits).",
-        Status::Unstable => "The rate was still moving in the window: no steady state.",
-        Status::Valid => "Measured, and nothing speaks against the result.",
-    }
+    meaning(VERDICTS, status.code())
 }
 
 /// What a flag says about its cell.
 pub(crate) fn flag_meaning(code: FlagCode) -> &'static str {
-    match code {
-        FlagCode::Simulated => "The target is a simulated engine.",
-        FlagCode::NotReady => "The load was not complete when the window had to start.",
-        FlagCode::Underfilled => "The server ran fewer requests than were sent, though none waited.",
-        FlagCode::PromptLength => "The prompt is off its label by more than 16 tokens and 0.1 %.",
-        FlagCode::TokenMismatch => "The server's own token count and ours differ by more than 2 %.",
-        FlagCode::TokensEstimated => "Token counts were not told with each event; they are estimates.",
-        FlagCode::Coalesced => "Several events came in one read, so gaps between them are unknown.",
-        FlagCode::PrefixHit => "A cold request found part of its prompt in the prefix cache.",
-        FlagCode::PowerCapped => "The power limit held the accelerators back.",
-        FlagCode::OverRatedClock => "Clocks were above the rated maximum.",
-        FlagCode::ClockStep => "The host's wall clock was moved in the window.",
-        FlagCode::SyntheticAcceptance => "The engine was told to accept drafted tokens whether right or not.",
-        FlagCode::Retuned => "The user changed defaults of the method.",
-        FlagCode::FewSamples => "A median of fewer than 6 requests, or a window under 10 s.",
+    meaning(FLAGS, code.code())
+}
+
+/// The meaning of a word; a test holds that every code has one.
+fn meaning(section: &str, term: &str) -> &'static str {
+    let found = GLOSSARY.iter().find(|entry| entry.section == section && entry.term == term);
+    found.map_or("", |entry| &entry.meaning)
+}
+
+/// Reads `- **term**: meaning` items, which may go on over indented lines, under their `##` headings.
+fn read(text: &str) -> Vec<Definition> {
+    let mut section = String::new();
+    let mut entries: Vec<Definition> = Vec::new();
+    let mut in_item = false;
+    for line in text.lines() {
+        if let Some(heading) = line.strip_prefix("## ") {
+            heading.trim().clone_into(&mut section);
+        }
+        let item = line.strip_prefix("- **").and_then(|item| item.split_once("**: "));
+        if let Some((term, meaning)) = item {
+            entries.push(Definition {
+                section: section.clone(),
+                term: term.to_owned(),
+                meaning: meaning.trim().to_owned(),
+            });
+            in_item = true;
+        } else if let (true, Some(more), Some(entry)) = (in_item, line.strip_prefix("  "), entries.last_mut())
+        {
+            entry.meaning.push(' ');
+            entry.meaning.push_str(more.trim());
+        } else {
+            in_item = false;
+        }
+    }
+    entries
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn items_go_on_over_lines() {
+        let read = read("# x\n\n## One\n\ntext\n- **a b**: first\n  second\n- **c**: third\n\n  not this\n");
+        let entry = |term: &str, meaning: &str| Definition {
+            section: "One".to_owned(),
+            term: term.to_owned(),
+            meaning: meaning.to_owned(),
+        };
+        assert_eq!(read, [entry("a b", "first second"), entry("c", "third")]);
+    }
+
+    #[test]
+    fn every_word_has_one_meaning() {
+        for entry in GLOSSARY.iter() {
+            let same = |other: &&Definition| (&other.section, &other.term) == (&entry.section, &entry.term);
+            assert_eq!(GLOSSARY.iter().filter(same).count(), 1, "{}", entry.term);
+            assert!(entry.meaning.ends_with('.'), "{}", entry.term);
+        }
+        assert!(GLOSSARY.iter().any(|entry| entry.term == TTFT));
     }
 }

@@ -1,13 +1,18 @@
 //! The formats of a report, each in a file of its own.
 
+pub(crate) mod csv;
 pub(crate) mod html;
 pub(crate) mod json;
+pub(crate) mod markdown;
+pub(crate) mod picture;
 pub(crate) mod terminal;
 
 use std::fmt;
 use std::str::FromStr;
 
 use tokometer_record::Run;
+
+pub use picture::Picture;
 
 use crate::ReportError;
 
@@ -20,6 +25,14 @@ pub enum Format {
     Html,
     /// The record itself.
     Json,
+    /// Tables for a README or a post.
+    Markdown,
+    /// One row a cell.
+    Csv,
+    /// A card to share, as SVG.
+    Svg,
+    /// The same card as PNG.
+    Png,
 }
 
 /// The terminal that a table is made for.
@@ -33,7 +46,15 @@ pub struct Terminal {
 
 impl Format {
     /// Every format, in the order in which help texts name them.
-    pub const ALL: [Format; 3] = [Format::Html, Format::Terminal, Format::Json];
+    pub const ALL: [Format; 7] = [
+        Format::Html,
+        Format::Terminal,
+        Format::Json,
+        Format::Markdown,
+        Format::Csv,
+        Format::Svg,
+        Format::Png,
+    ];
 
     /// The name on the command line.
     pub fn name(self) -> &'static str {
@@ -41,16 +62,25 @@ impl Format {
             Format::Terminal => "terminal",
             Format::Html => "html",
             Format::Json => "json",
+            Format::Markdown => "markdown",
+            Format::Csv => "csv",
+            Format::Svg => "svg",
+            Format::Png => "png",
         }
     }
 
-    /// The run in this format; `terminal` matters to the terminal's format only.
-    pub fn render(self, run: &Run, terminal: Terminal) -> Result<String, ReportError> {
-        match self {
-            Format::Terminal => Ok(terminal::render(run, terminal)),
-            Format::Html => html::render(run),
-            Format::Json => json::render(run),
-        }
+    /// The run in this format; `terminal` matters to the terminal's format only, and pictures are the card.
+    pub fn render(self, run: &Run, terminal: Terminal) -> Result<Vec<u8>, ReportError> {
+        let text = match self {
+            Format::Terminal => terminal::render(run, terminal),
+            Format::Html => html::render(run, &[])?,
+            Format::Json => json::render(run)?,
+            Format::Markdown => markdown::render(run),
+            Format::Csv => csv::render(run),
+            Format::Svg => picture::svg(run, Picture::Card)?,
+            Format::Png => return picture::png(&picture::svg(run, Picture::Card)?),
+        };
+        Ok(text.into_bytes())
     }
 
     /// All names, for messages.

@@ -1,4 +1,5 @@
-//! A run record as something to read: a terminal table, a one-file HTML page, or the record's own JSON.
+//! A run record as something to read: a terminal table, a one-file HTML page, Markdown, comma-separated values, or
+//! the record's own JSON.
 //!
 //! Every format prints the same view of the run (the `view` module), which picks, groups and formats what
 //! the record holds. No statistics are made here: a number that is not in the record is not in a report.
@@ -17,13 +18,15 @@ mod csp;
 mod definitions;
 pub mod format;
 mod heat;
+mod launch;
 mod number;
+mod svg;
 mod view;
 mod words;
 
-use tokometer_record::Run;
+use tokometer_record::{CellDetail, Comparison, Run};
 
-pub use format::{Format, Terminal};
+pub use format::{Format, Picture, Terminal};
 
 /// Why a report could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -33,6 +36,24 @@ pub enum ReportError {
     UnknownFormat {
         /// The name that was asked for.
         name: String,
+    },
+    /// No picture has this name.
+    #[error("no picture is called {name:?}; use one of {}", Picture::names())]
+    UnknownPicture {
+        /// The name that was asked for.
+        name: String,
+    },
+    /// The run has no figures for a picture.
+    #[error("the run has too few figures for the picture {picture}; the card has whatever there is")]
+    NothingToDraw {
+        /// The picture's name.
+        picture: &'static str,
+    },
+    /// An SVG of ours could not be made a PNG.
+    #[error("the picture could not be drawn: {why}; write it as SVG instead, and please report this")]
+    Raster {
+        /// What went wrong.
+        why: String,
     },
     /// The page's template failed.
     #[error("the page could not be written: {0}; this is a fault of tokometer, please report it")]
@@ -47,9 +68,46 @@ pub fn terminal(run: &Run, width: usize, colour: bool) -> String {
     format::terminal::render(run, Terminal { width, colour })
 }
 
-/// The run as one HTML file that needs no network and no script.
+/// A comparison as a table for a terminal of `width` columns; no escape codes unless `colour`.
+pub fn compare_terminal(comparison: &Comparison, width: usize, colour: bool) -> String {
+    format::terminal::compare::render(comparison, Terminal { width, colour })
+}
+
+/// The run as one HTML file that needs no network, without the details of its cells.
 pub fn html(run: &Run) -> Result<String, ReportError> {
-    format::html::render(run)
+    page(run, &[])
+}
+
+/// The run as one HTML file that needs no network, with the details of cells that are at hand: those that
+/// `tokometer-analysis` makes of the run's traces.
+pub fn page(run: &Run, details: &[CellDetail]) -> Result<String, ReportError> {
+    format::html::render(run, details)
+}
+
+/// A comparison as one HTML file; `runs` are those that it was made of, in its order, for the charts that lay them
+/// over each other.
+pub fn compare_page(comparison: &Comparison, runs: &[Run]) -> Result<String, ReportError> {
+    format::html::compare(comparison, runs)
+}
+
+/// The run as Markdown, for a README or a post.
+pub fn markdown(run: &Run) -> String {
+    format::markdown::render(run)
+}
+
+/// The run as comma-separated values: one row a cell, stable columns, units in names.
+pub fn csv(run: &Run) -> String {
+    format::csv::render(run)
+}
+
+/// A picture of the run as an SVG file.
+pub fn svg(run: &Run, picture: Picture) -> Result<String, ReportError> {
+    format::picture::svg(run, picture)
+}
+
+/// A picture of the run as a PNG file, drawn with fonts of our own.
+pub fn png(run: &Run, picture: Picture) -> Result<Vec<u8>, ReportError> {
+    format::picture::png(&svg(run, picture)?)
 }
 
 /// The record itself, as indented JSON.

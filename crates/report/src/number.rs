@@ -98,6 +98,17 @@ pub(crate) fn fixed(value: f64, decimals: usize) -> String {
     }
 }
 
+/// A difference with its sign: `+0.12`, `-3.00`, `0.00`.
+pub(crate) fn signed(value: f64, decimals: usize) -> String {
+    let text = fixed(value, decimals);
+    let nothing = text.chars().all(|letter| !matches!(letter, '1'..='9'));
+    match (nothing, value > 0.0) {
+        (true, _) => text.trim_start_matches('-').to_owned(),
+        (false, true) => format!("+{text}"),
+        (false, false) => text,
+    }
+}
+
 fn ms_decimals(value: f64) -> usize {
     match value.abs() {
         size if size >= 100.0 => 0,
@@ -168,6 +179,7 @@ mod tests {
         assert_eq!(count(3_145_728), "3,145,728");
         assert_eq!(count(12), "12");
         assert_eq!(fixed(-1234.5, 1), "-1,234.5");
+        assert_eq!([0.123, -0.001, -2.0].map(|value| signed(value, 2)), ["+0.12", "0.00", "-2.00"]);
         assert_eq!(duration(250.0), "4 min 10 s");
         assert_eq!(duration(3725.0), "1 h 02 min");
         assert_eq!(decimals(28100.0, 3), 0);

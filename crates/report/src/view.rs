@@ -1,6 +1,11 @@
 //! What every format shows of a run: picked, grouped and formatted here, only printed there.
 
 pub(crate) mod answers;
+pub(crate) mod cells;
+pub(crate) mod charts;
+pub(crate) mod compare;
+pub(crate) mod evidence;
+pub(crate) mod faces;
 pub(crate) mod matrix;
 pub(crate) mod measurements;
 pub(crate) mod notes;
@@ -8,12 +13,15 @@ pub(crate) mod prefill;
 pub(crate) mod reason;
 pub(crate) mod setup;
 
-use tokometer_record::{Run, RunState, Status};
+use tokometer_record::{CellDetail, Run, RunState, Status};
 
 use crate::definitions::{Definition, terms};
+use crate::svg::Chart;
 use crate::words::{clean, counted, shorten};
-use crate::{number, words};
+use crate::{launch, number, words};
 use answers::Answers;
+use cells::Sheet;
+use evidence::Evidence;
 use matrix::Matrix;
 use measurements::Measurements;
 use notes::{Note, Notes};
@@ -44,6 +52,18 @@ pub(crate) struct View {
     pub(crate) matrix: Matrix,
     /// The prefill row.
     pub(crate) prefill: Prefill,
+    /// Prefill by context.
+    pub(crate) prefill_chart: Option<Chart>,
+    /// Throughput against interactivity.
+    pub(crate) interactivity: Option<Chart>,
+    /// What its upper axis measures: `tok/s per GPU`.
+    pub(crate) interactivity_unit: &'static str,
+    /// The same as rows: context, requests at once, rate of a request, rate of a GPU.
+    pub(crate) interactivity_rows: Vec<[String; 4]>,
+    /// Cell by cell.
+    pub(crate) sheets: Vec<Sheet>,
+    /// What the numbers rest on.
+    pub(crate) evidence: Evidence,
     /// Hardware, engine, model, settings, launch command.
     pub(crate) setup: Setup,
     /// Every row with every value.
@@ -66,9 +86,15 @@ pub(crate) struct Badge {
 }
 
 impl View {
-    /// Prepares a run.
+    /// Prepares a run without the details of its cells.
     pub(crate) fn of(run: &Run) -> View {
+        View::with(run, &[])
+    }
+
+    /// Prepares a run with the details of cells that are at hand.
+    pub(crate) fn with(run: &Run, details: &[CellDetail]) -> View {
         let notes = Notes::of(run);
+        let interactivity = charts::interactivity(run);
         View {
             title: shorten(&clean(&run.display_title()), TITLE_LENGTH),
             simulated: run.simulated,
@@ -79,6 +105,12 @@ impl View {
             answers: Answers::of(run),
             matrix: Matrix::of(run, &notes),
             prefill: Prefill::of(run, &notes),
+            prefill_chart: charts::prefill(run),
+            interactivity_unit: charts::unit(run),
+            interactivity_rows: interactivity.as_ref().map(charts::rows).unwrap_or_default(),
+            interactivity,
+            sheets: cells::sheets(run, details),
+            evidence: Evidence::of(run),
             setup: Setup::of(run),
             measurements: Measurements::of(run),
             notes: notes.into_list(),
@@ -100,7 +132,14 @@ fn subtitle(run: &Run) -> Vec<String> {
         let version = run.engine.version.as_deref().map(|version| format!(" {version}")).unwrap_or_default();
         parts.push(clean(&format!("{name}{version}")));
     }
-    parts.extend(run.engine.parallelism.as_deref().map(clean));
+    let flags = run.launch_command.as_deref().map(launch::flags).unwrap_or_default();
+    match run.engine.parallelism.as_deref() {
+        Some(parallelism) => parts.push(clean(parallelism)),
+        None => parts.extend(launch::parallelism(&flags).map(|said| clean(&said))),
+    }
+    if run.engine.speculative.is_none() {
+        parts.extend(launch::speculative(&flags).map(|said| clean(&said)));
+    }
     let speculative = run.engine.speculative.as_deref().filter(|speculative| *speculative != "off");
     parts.extend(speculative.map(|speculative| format!("speculative decoding {}", clean(speculative))));
     parts.into_iter().map(|part| shorten(&part, TITLE_LENGTH)).collect()

@@ -1,6 +1,6 @@
 //! Words and symbols of a report, and foreign text made safe to show.
 
-use tokometer_record::{AtEnd, Endpoint, Failure, FailureKind, Phase, Prompts, Status, TokenSource};
+use tokometer_record::{AtEnd, Endpoint, Failure, FailureKind, Order, Phase, Prompts, Status, TokenSource};
 use tokometer_record::{Cell, StampSource, context_label};
 
 /// The symbol that stands beside a status's word.
@@ -56,9 +56,20 @@ pub(crate) fn cell_label(cell: &Cell) -> String {
 /// `rejected 429`, `timeout`.
 pub(crate) fn failure(failure: &Failure) -> String {
     let kind = match failure.kind {
+        FailureKind::HttpStatus if failure.http_status.is_some() => "HTTP",
+        kind => failure_kind(kind),
+    };
+    match failure.http_status.filter(|_| status_is_failure(failure.kind)) {
+        Some(status) => format!("{kind} {status}"),
+        None => kind.to_owned(),
+    }
+}
+
+/// What kind of failure it was, without its figures.
+pub(crate) fn failure_kind(kind: FailureKind) -> &'static str {
+    match kind {
         FailureKind::Connect => "no connection",
         FailureKind::Tls => "TLS set-up failed",
-        FailureKind::HttpStatus if failure.http_status.is_some() => "HTTP",
         FailureKind::HttpStatus => "HTTP error",
         FailureKind::Rejected => "rejected",
         FailureKind::ErrorEvent => "error event",
@@ -68,10 +79,6 @@ pub(crate) fn failure(failure: &Failure) -> String {
         FailureKind::Timeout => "timeout",
         FailureKind::Malformed => "unreadable event",
         FailureKind::NotAStream => "no event stream",
-    };
-    match failure.http_status.filter(|_| status_is_failure(failure.kind)) {
-        Some(status) => format!("{kind} {status}"),
-        None => kind.to_owned(),
     }
 }
 
@@ -120,6 +127,14 @@ pub(crate) fn prompts(prompts: Prompts) -> &'static str {
     }
 }
 
+/// Order of cells in words.
+pub(crate) fn order(order: Order) -> &'static str {
+    match order {
+        Order::Standard => "standard",
+        Order::Shuffled => "shuffled by the seed",
+    }
+}
+
 /// Route in words.
 pub(crate) fn endpoint(endpoint: Endpoint) -> &'static str {
     match endpoint {
@@ -140,6 +155,7 @@ pub(crate) fn at_end(at_end: AtEnd) -> &'static str {
 pub(crate) fn code(code: &str) -> String {
     match code {
         "fixed_duration" => "fixed duration".to_owned(),
+        "adaptive_duration" => "adaptive: until the interval is narrow".to_owned(),
         "cold_alone" => "cold requests alone on the server".to_owned(),
         "during_decode_warmup" => "measured during decode warm-up".to_owned(),
         "discrete_gpu" => "discrete GPU".to_owned(),

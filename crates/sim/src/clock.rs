@@ -15,12 +15,12 @@ impl Clock {
     }
 
     /// Nanoseconds since the start.
-    pub(crate) fn now_ns(&self) -> u64 {
+    pub(crate) fn now_ns(self) -> u64 {
         read(ClockId::CLOCK_MONOTONIC).saturating_sub(self.origin_ns)
     }
 
     /// What `CLOCK_MONOTONIC` read at the start, ns: other processes of this host read the same clock.
-    pub(crate) fn origin_ns(&self) -> u64 {
+    pub(crate) fn origin_ns(self) -> u64 {
         self.origin_ns
     }
 }

@@ -12,23 +12,26 @@
 //!    another, uncached tokens ÷ prefill rate; its blocks are known to the cache when it is done;
 //! 3. *first token* when the warm time to first token has passed since its admission, by the number of
 //!    requests in the system, which is looked at anew as requests come and go;
-//! 4. *decoding*: each step gives each decoding request one token. A step takes the mean of the step times of
+//! 4. *decoding*: each step gives each decoding request one token, and those of its draft that are accepted. A step takes the mean of the step times of
 //!    the requests in it, and starts where the one before was due: the total rate is exact whatever the
 //!    driver's timer does.
 
 mod batch;
 mod prefix_cache;
 mod request;
+mod speculation;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 pub use request::{Emission, Finish, Request, RequestId, Stats};
+pub use speculation::{MOST_DRAFTED, Speculation};
 
 use crate::Profile;
 use crate::tokenizer::BLOCK_TOKENS;
 use batch::{Batch, Decoding};
 use prefix_cache::PrefixCache;
+use speculation::{Drafts, Interval};
 
 /// A prompt with fewer uncached tokens than this needs no prefill of its own.
 pub const WARM_BELOW_TOKENS: u64 = 64;
@@ -49,6 +52,7 @@ pub struct Engine {
     warm: BTreeMap<u64, VecDeque<Admitted>>,
     warm_count: u32,
     batch: Batch,
+    interval: Interval,
     stats: Stats,
 }
 
@@ -92,12 +96,16 @@ impl Engine {
             warm: BTreeMap::new(),
             warm_count: 0,
             batch: Batch::default(),
+            interval: Interval::default(),
             stats: Stats::default(),
         }
     }
 
     /// Takes a request.
     pub fn submit(&mut self, request: Request) {
+        if request.known {
+            self.cache.insert(&request.prompt.blocks);
+        }
         self.waiting.push_back(Waiting { request, queued: false });
         self.admit();
         if let Some(last) = self.waiting.back_mut() {
@@ -253,8 +261,9 @@ impl Engine {
             end,
             finish,
             looping: self.profile.loops(prompt_tokens, self.batch.len() as u32 + 1),
+            drafts: self.profile.speculation().map(|speculation| Drafts::new(speculation, request.id)),
         };
-        let emission = decoding.token(self.now_ns);
+        let emission = decoding.first_token(self.now_ns);
         out.push(emission);
         self.stats.generated_tokens += 1;
         self.stats.kv_used_tokens += 1;
@@ -266,13 +275,18 @@ impl Engine {
         }
     }
 
-    /// One token for each decoding request. The next step is planned from when this one was due, or where it goes
-    /// flat out from `now_ns`.
+    /// One token for each decoding request, or more where the engine speculates. The next step is planned from
+    /// when this one was due, or where it goes flat out from `now_ns`.
     fn step(&mut self, now_ns: u64, out: &mut Vec<Emission>) {
-        let tokens = self.batch.len() as u64;
+        let first = out.len();
+        let ended = self.batch.step(self.now_ns, out);
+        let tokens: u64 = out[first..].iter().map(|emission| u64::from(emission.tokens)).sum();
         self.stats.generated_tokens += tokens;
         self.stats.kv_used_tokens += tokens;
-        let ended = self.batch.step(self.now_ns, out);
+        if let Some(speculation) = self.profile.speculation() {
+            let accepted = out[first..].iter().filter_map(|emission| emission.accepted);
+            self.interval.count(speculation, accepted, &mut self.stats);
+        }
         if ended {
             while let Some(ended) = self.batch.take_ended() {
                 self.end(&ended);

@@ -39,6 +39,16 @@ pub enum SimError {
         /// The highest that can be given.
         most: f64,
     },
+    /// The engine cannot speculate so.
+    #[error(
+        "no speculative decoding `{text}`: give the tokens of a draft (1 to {most}) and their acceptance (0 to 1), as 3,0.7"
+    )]
+    Speculation {
+        /// What was given.
+        text: String,
+        /// Most tokens of a draft.
+        most: usize,
+    },
     /// No engine of this name is known.
     #[error("no dialect `{name}`: give one of {known}")]
     UnknownDialect {

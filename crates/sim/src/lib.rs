@@ -27,6 +27,7 @@ mod server;
 pub mod text;
 pub mod tokenizer;
 
+pub use engine::Speculation;
 pub use error::SimError;
 pub use profile::{Overrides, Profile};
 pub use server::{Dialect, Fault, FaultKind, Running, Server, ServerOptions};

@@ -7,6 +7,7 @@ use std::path::Path;
 use tokometer_record::{Phase, Run, RunFolder, Status, import, published};
 
 use crate::SimError;
+use crate::engine::Speculation;
 use grid::{Grid, Point};
 
 /// The built-in profiles: name, published matrix, KV tokens.
@@ -50,6 +51,7 @@ pub struct Profile {
     step_seconds: Grid,
     rows: Vec<Row>,
     flat_out: bool,
+    speculation: Option<Speculation>,
 }
 
 /// The decode cells of one context that were run: concurrency, and whether their text looped.
@@ -180,6 +182,7 @@ impl Profile {
             step_seconds,
             rows,
             flat_out: false,
+            speculation: None,
         })
     }
 
@@ -208,6 +211,7 @@ impl Profile {
             step_seconds: constant(1.0 / rate.unwrap_or(MAX_RATE))?,
             rows: Vec::new(),
             flat_out: rate.is_none(),
+            speculation: None,
         })
     }
 
@@ -220,6 +224,17 @@ impl Profile {
     /// True if a step follows as soon as the one before has been sent.
     pub(crate) fn is_flat_out(&self) -> bool {
         self.flat_out
+    }
+
+    /// The same engine with speculative decoding: its steps take as long as before and give more tokens.
+    #[must_use]
+    pub fn with_speculation(self, speculation: Speculation) -> Profile {
+        Profile { speculation: Some(speculation), ..self }
+    }
+
+    /// How it speculates, if it does.
+    pub fn speculation(&self) -> Option<Speculation> {
+        self.speculation
     }
 
     /// Name of the profile, as answers tell it.

@@ -61,7 +61,11 @@ impl Watch {
         if event.payload {
             seen.last_payload_ns = Some(event.arrival_ns);
         }
-        let Some(since_start) = event.arrival_ns.checked_sub(self.start_ns) else { return };
+        // A gap that began before the window would bring its tokens and only a part of its time.
+        if last_ns < self.start_ns {
+            return;
+        }
+        let since_start = event.arrival_ns.saturating_sub(self.start_ns);
         let index = (since_start / STEP_NS) as usize;
         if self.steps.len() <= index {
             self.steps.resize(index + 1, Step::default());
@@ -69,7 +73,7 @@ impl Watch {
         let step = &mut self.steps[index];
         step.tokens += u64::from(tokens);
         if event.payload {
-            step.stream_ns += event.arrival_ns.saturating_sub(last_ns.max(self.start_ns));
+            step.stream_ns += event.arrival_ns.saturating_sub(last_ns);
         }
     }
 

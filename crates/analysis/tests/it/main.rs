@@ -4,13 +4,21 @@
 
 mod adaptive;
 mod build;
+mod cold;
+mod compare;
 mod corpus;
+mod detail;
 mod exit;
+mod fidelity;
 mod flags;
+mod launch;
 mod ledger;
 mod prefill;
 mod properties;
 mod quantities;
+mod repeats;
+mod speculative;
 mod statuses;
 mod synthetic;
 mod truth;
+mod watch;

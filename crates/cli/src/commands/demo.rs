@@ -14,7 +14,10 @@ const DURATION: f64 = 10.0;
 
 /// Starts the engine on a free port of this machine and measures it.
 pub(crate) fn demo(args: DemoArgs) -> anyhow::Result<u8> {
-    let profile = super::sim::profile(&args.profile)?;
+    let mut profile = super::sim::profile(&args.profile)?;
+    if let Some(speculation) = args.speculative {
+        profile = profile.with_speculation(speculation);
+    }
     let mut matrix = args.matrix;
     let named = matrix.contexts.is_some() || matrix.concurrency.is_some();
     // A dry run shows the whole of the default matrix: it costs nothing.

@@ -24,6 +24,9 @@ pub(crate) fn sim(args: &SimArgs) -> anyhow::Result<u8> {
     if let Some(tokens) = args.kv_tokens {
         profile = profile.with_kv_tokens(tokens);
     }
+    if let Some(speculation) = args.speculative {
+        profile = profile.with_speculation(speculation);
+    }
     let api_key = match (&args.api_key, &args.api_key_env) {
         (Some(key), _) => Some(key.clone()),
         (None, Some(name)) => Some(std::env::var(name).map_err(|_| {
@@ -80,7 +83,10 @@ pub(crate) fn profile(name: &str) -> anyhow::Result<Profile> {
 /// What cannot be written at the end is told at the start.
 fn check_writable(path: &Path) -> anyhow::Result<()> {
     std::fs::File::create(path).map(drop).with_context(|| {
-        Hinted::usage(format!("cannot write the truth to {}", path.display()), "give another file with --truth")
+        Hinted::usage(
+            format!("cannot write the truth to {}", path.display()),
+            "give another file with --truth",
+        )
     })
 }
 

@@ -5,13 +5,14 @@ use tokometer_record::{Run, RunFolder, RunState, Status};
 
 use super::Session;
 use crate::failure::{self, Hinted};
-use crate::out;
+use crate::{details, out};
 
 impl Session {
     /// Writes the page and shows the result; the exit code that the run deserves.
     pub(super) fn finish(&self, run: &Run, folder: &RunFolder) -> anyhow::Result<u8> {
         let page = folder.report_file();
-        let saved = tokometer_report::html(run).map_err(anyhow::Error::from).and_then(|html| {
+        let made = || Ok(tokometer_report::page(run, &details::of(folder, run)?)?);
+        let saved = made().and_then(|html: String| {
             folder.save_report(&html).with_context(|| {
                 let record = folder.path.display();
                 let hint =

@@ -1,6 +1,6 @@
 //! Files that are given to `report` and `import`.
 
-use tokometer_record::{RunFolder, import, published};
+use tokometer_record::{Phase, RunFolder, Status, import, published};
 
 use crate::support::{call, load, only_run};
 
@@ -44,6 +44,34 @@ fn published_matrices_become_records_that_can_be_shown() {
         let again = call(["import", &file, "--out", &out_text]);
         assert_eq!(again.code, Some(1), "{again:?}");
         assert!(again.line("error: ").contains("exists already"), "{again:?}");
+    }
+}
+
+#[test]
+fn result_files_of_other_tools_become_records_that_can_be_shown() {
+    let fixtures = concat!(env!("CARGO_MANIFEST_DIR"), "/../record/tests/fixtures");
+    let files = [
+        ("vllm-bench-serve.json", Status::Valid),
+        ("vllm-bench-rust-failed.json", Status::Error),
+        ("aiperf.json", Status::Valid),
+        ("guidellm.json", Status::Valid),
+        ("llm-inference-bench.json", Status::Valid),
+    ];
+    for (name, status) in files {
+        let folder = tempfile::tempdir().unwrap();
+        let out = folder.path().join("runs");
+        let file = format!("{fixtures}/{name}");
+        let ended = call(["import", &file, "--out", &out.to_string_lossy()]);
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        let run = load(&only_run(&out));
+        let first = run.cells.iter().find(|cell| cell.phase == Phase::Decode).unwrap();
+        assert_eq!((first.status, run.imported.as_ref().unwrap().file.as_str()), (status, name));
+        let shown = call(["report", &only_run(&out).to_string_lossy(), "--format", "html"]);
+        assert!(shown.stdout.contains(&run.tool.name), "{name}");
+        // Given to `report` as it is, it names the way.
+        let refused = call(["report", &file]);
+        assert_eq!(refused.code, Some(1), "{refused:?}");
+        assert!(refused.stderr.contains("tokometer import"), "{refused:?}");
     }
 }
 

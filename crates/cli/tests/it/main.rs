@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod arguments;
+mod calibrate;
 mod capacity;
 mod dialects;
 #[cfg(unix)]
@@ -11,6 +12,7 @@ mod foreign;
 mod house;
 mod measured;
 mod output;
+mod repeated;
 mod scripted;
 mod secrets;
 mod servers;

@@ -82,7 +82,7 @@ pub(crate) fn only_run(out: &Path) -> PathBuf {
 pub(crate) fn load(folder: &Path) -> Run {
     let folder = RunFolder::open(folder).unwrap();
     let run = folder.load_run().unwrap();
-    for trace in run.cells.iter().filter_map(|cell| cell.trace.as_ref()) {
+    for trace in run.cells.iter().flat_map(tokometer_record::Cell::traces) {
         folder.load_trace(trace).unwrap();
     }
     run

@@ -62,6 +62,8 @@ pub struct Timing {
     pub drain_stable: Duration,
     /// Longest wait for an empty server.
     pub drain_limit: Duration,
+    /// Streams are read so much longer than the window: what arrived in it may not have been read yet.
+    pub linger: Duration,
     /// Gauges that do not answer for so long, while an empty server is waited for, mean that the server is gone.
     pub silence_limit: Duration,
 }
@@ -76,6 +78,7 @@ impl Default for Timing {
             drain_every: Duration::from_millis(100),
             drain_stable: Duration::from_millis(500),
             drain_limit: Duration::from_secs(300),
+            linger: Duration::from_millis(100),
             silence_limit: Duration::from_secs(15),
         }
     }

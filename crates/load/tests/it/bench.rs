@@ -44,6 +44,7 @@ pub(crate) const SHORT: Timing = Timing {
     drain_every: ms(20),
     drain_stable: ms(60),
     drain_limit: ms(30_000),
+    linger: ms(20),
     silence_limit: ms(30_000),
 };
 

@@ -5,7 +5,7 @@ use tokometer_record::{FailureKind, Outcome, RequestKind};
 use crate::bench::Bench;
 use crate::facts::{check, counted_tokens, of_kind};
 use crate::scripted::{self, Counts};
-use crate::simulated::{prompt, start};
+use crate::simulated::{prompt, start, start_faulty};
 
 #[tokio::test]
 async fn each_sample_is_cold_and_alone() {
@@ -105,4 +105,28 @@ async fn an_interrupt_behind_the_last_sample_takes_nothing() {
     check(&trace);
     assert_eq!(trace.requests[0].outcome, Outcome::Ended);
     assert!(!trace.meta.interrupted);
+}
+
+#[tokio::test]
+async fn the_counters_around_each_sample_tell_a_warm_cache_that_is_sold_as_cold() {
+    // Every second request finds its prompt cached; the usage of this dialect says nothing about it.
+    let (server, bench) = start_faulty("warm-cache/2");
+    let prompts = ["a", "b", "c"].map(prompt);
+    let trace = bench.conductor.run_prefill(&bench.prefill(&prompts)).await;
+    check(&trace);
+    assert!(trace.requests.iter().all(|row| row.cached_tokens.is_none() && row.outcome == Outcome::Ended));
+    assert_eq!(trace.meta.counters_by_request.len(), 3);
+    assert_eq!(trace.meta.counters_by_request[0], trace.meta.counters_before);
+    let counted: Vec<f64> = trace
+        .meta
+        .counters_by_request
+        .iter()
+        .chain([&trace.meta.counters_after])
+        .map(|counters| counters.as_ref().unwrap().cached_tokens.unwrap())
+        .collect();
+    let hits: Vec<f64> = counted.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    let prompt_tokens = trace.requests[1].prompt_tokens.unwrap() as f64;
+    assert_eq!((hits[0], hits[2]), (0.0, 0.0));
+    assert!(hits[1] > 0.9 * prompt_tokens && hits[1] <= prompt_tokens, "{hits:?} of {prompt_tokens}");
+    server.stop();
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use tokometer_record::{Cell, Distribution, Phase, Run, Settings, Status, Throughput, Tool};
-use tokometer_sim::{Overrides, Profile, Running, Server, ServerOptions};
+use tokometer_sim::{Dialect, Overrides, Profile, Running, Server, ServerOptions};
 
 use crate::bench::Bench;
 
@@ -47,8 +47,23 @@ fn profile(step_ms: f64) -> Profile {
 
 /// A simulated engine and a conductor for it, with gauges.
 pub(crate) fn start(step_ms: f64) -> (Running, Bench) {
-    let options = ServerOptions::default();
-    let server = Server::start(profile(step_ms), options).unwrap();
+    start_as(profile(step_ms), ServerOptions::default())
+}
+
+/// The same with speculative decoding, as `3,0.7`.
+pub(crate) fn start_speculating(step_ms: f64, speculation: &str) -> (Running, Bench) {
+    let profile = profile(step_ms).with_speculation(speculation.parse().unwrap());
+    start_as(profile, ServerOptions::default())
+}
+
+/// An engine of vLLM's dialect, whose usage tells no cached tokens, with this fault.
+pub(crate) fn start_faulty(fault: &str) -> (Running, Bench) {
+    let faults = vec![fault.parse().unwrap()];
+    start_as(profile(5.0), ServerOptions { dialect: Dialect::Vllm, faults, ..ServerOptions::default() })
+}
+
+fn start_as(profile: Profile, options: ServerOptions) -> (Running, Bench) {
+    let server = Server::start(profile, options).unwrap();
     let bench = Bench::new(server.addr().port()).with_gauges();
     (server, bench)
 }

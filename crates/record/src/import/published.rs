@@ -3,9 +3,8 @@
 
 use serde::Deserialize;
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 
-use crate::store::hex;
+use super::common::id_of;
 use crate::{
     Accelerator, CONTEXT_K, Cell, Distribution, Engine, Evidence, Hardware, Imported, Method, Model, Order,
     Phase, Reason, ReasonRule, RecordError, Run, RunState, Settings, Status, Throughput, Tool, Window,
@@ -209,16 +208,6 @@ fn run(document: Document, cells: Vec<Cell>, text: &str, file: &str) -> Result<R
         }
     }
     Ok(run)
-}
-
-/// A UUID of version 8 (free form) from the SHA-256 of the text.
-fn id_of(text: &str) -> String {
-    let mut bytes = [0_u8; 16];
-    bytes.copy_from_slice(&Sha256::digest(text.as_bytes())[..16]);
-    bytes[6] = 0x80 | (bytes[6] & 0x0f);
-    bytes[8] = 0x80 | (bytes[8] & 0x3f);
-    let hex = hex(&bytes);
-    format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
 }
 
 fn settings(run: &RunStated, cells: &[Cell]) -> Result<Settings, String> {

@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that can't go on fails")]
 
+mod calibration;
+mod foreign;
 mod import;
 mod sample;
 mod schema;

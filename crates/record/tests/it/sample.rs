@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use serde_json::json;
+use tokometer_record::calibration::{Ceiling, Check, Errors, Host, Limit, TokenBalance, WindowTokens};
 use tokometer_record::{
-    Accelerator, AdaptiveCheck, AdaptiveEnd, AdaptiveWindow, AtEnd, Capacity, Cell, CellTrace,
+    Accelerator, AdaptiveCheck, AdaptiveEnd, AdaptiveWindow, AtEnd, Calibration, Capacity, Cell, CellTrace,
     CounterSnapshot, Distribution, Endpoint, Engine, EventRow, Evidence, Failure, FailureKind, Figure, Flag,
     FlagCode, Hardware, Imported, Interval, LoopEvidence, Model, Order, Outcome, Phase, Prompts, Ready,
     Reason, ReasonRule, RepeatSummary, RequestKind, RequestRow, Requests, Run, RunState, SampleRow,
@@ -269,6 +270,7 @@ pub(crate) fn run() -> Run {
             concurrent_requests: Some(256),
             concurrent_source: text("GET /server_info"),
         },
+        calibration: Some(calibration()),
         cells: vec![Cell::planned(Phase::Prefill, 8192, 1), cell()],
         unknown: BTreeMap::from([("engine.build".to_owned(), "not told".to_owned())]),
         evidence: vec![Evidence {
@@ -278,6 +280,53 @@ pub(crate) fn run() -> Run {
         }],
         remarks: vec!["looked twice".to_owned()],
         ..Run::new("01890a5d-ac96-774b-bcce-b302099a8057".to_owned(), tool, settings())
+    }
+}
+
+pub(crate) fn calibration() -> Calibration {
+    let errors = |n| Errors { n, p50_ms: Some(0.0), p99_ms: Some(0.125), max_ms: Some(1.5) };
+    Calibration {
+        schema: Calibration::SCHEMA.to_owned(),
+        created_at: Some("2026-11-30T12:00:00Z".to_owned()),
+        tool: Tool { name: "tokometer".to_owned(), version: "0.1.0".to_owned(), commit: None },
+        host: Host {
+            id: Some("0123456789abcdef".to_owned()),
+            os: "linux".to_owned(),
+            kernel: Some("6.18.44".to_owned()),
+            cpu: Some("A processor".to_owned()),
+            cores: 2,
+        },
+        streams: 1000,
+        rate: 50.0,
+        events_per_write: 1,
+        duration_seconds: 10.0,
+        load_threads: 1,
+        separate_cores: true,
+        stamp_source: StampSource::Kernel,
+        ttft_error: errors(5_000),
+        gap_error: errors(490_000),
+        gaps_of_shared_reads: 3,
+        tokens: TokenBalance { counted: 10, sent: 10, unequal_requests: 0 },
+        window_tokens: Some(WindowTokens { counted: 9, at_least: 8, at_most: 10 }),
+        client_lag: errors(490_000),
+        events_per_read: Some(1.01),
+        engine_late: errors(490_000),
+        events_per_second: Some(49_800.0),
+        cpu_us_per_event: Some(8.5),
+        ceiling: Some(Ceiling {
+            events_per_second: 5e5,
+            streams: 64,
+            events_per_write: 8,
+            seconds: 2.0,
+            limited_by: Limit::Engine,
+            client_busy: 0.75,
+            engine_busy: Some(0.99),
+            full_sockets: 0,
+        }),
+        bytes_per_idle_stream: Some(3_500),
+        start_to_first_request_ms: Some(12.5),
+        checks: vec![Check { name: "it is so".to_owned(), found: "so".to_owned(), passed: true }],
+        unknown: BTreeMap::from([("a".to_owned(), "not told".to_owned())]),
     }
 }
 

@@ -1,5 +1,6 @@
 //! A table for a terminal: the answers, the prefill row, the decode matrix, footnotes.
 
+pub(crate) mod compare;
 mod grid;
 mod ink;
 
@@ -115,7 +116,11 @@ impl Page {
             return;
         }
         self.blank();
-        let half = if matrix.has_intervals { " ± 95 % interval" } else { "" };
+        let half = if matrix.has_intervals {
+            format!(" ± 95 % interval {}", matrix.interval_scope)
+        } else {
+            String::new()
+        };
         self.paragraph(
             &format!("{simulated}DECODE  total tok/s{half} · rows: context, columns: requests at once"),
             0,
@@ -125,6 +130,14 @@ impl Page {
         self.lines(&lines);
         if !matrix.rows.iter().flat_map(|row| row.cells.iter().flatten()).any(|cell| cell.figures.is_some()) {
             return;
+        }
+        if matrix.has_speculation {
+            self.blank();
+            let title = format!(
+                "{simulated}SPECULATIVE DECODING tokens per step (verify steps/s), by the server's figures"
+            );
+            let lines = speculation_grid(matrix, title).lines(self.width, self.colour);
+            self.lines(&lines);
         }
         let n = if matrix.has_counts { "median (n)" } else { "median, n not in the record" };
         let ttft = median_grid(matrix, format!("{simulated}TTFT ms, {n}"), |figures| figures.ttft.as_ref());
@@ -230,6 +243,18 @@ fn median_grid(matrix: &Matrix, title: String, median: fn(&Figures) -> Option<&M
             },
             None => Entry::plain(number::NONE),
         },
+        None => Entry { text: cell.glyph().to_owned(), style: Style::Dim, ..Entry::default() },
+    })
+}
+
+fn speculation_grid(matrix: &Matrix, title: String) -> Grid {
+    matrix_grid(matrix, Some(title), |cell| match &cell.figures {
+        Some(Figures { speculation: Some((length, steps)), .. }) => Entry {
+            text: length.clone(),
+            below: steps.as_ref().map(|steps| format!("({steps})")),
+            ..Entry::default()
+        },
+        Some(_) => Entry::plain(number::NONE),
         None => Entry { text: cell.glyph().to_owned(), style: Style::Dim, ..Entry::default() },
     })
 }

@@ -42,6 +42,8 @@ pub(crate) struct Headline {
 pub(crate) struct Users {
     /// `8K`.
     pub(crate) context: String,
+    /// Its tokens by label.
+    pub(crate) context_tokens: u64,
     /// The highest concurrency within the limits; `none` if no measured one is, a dash if that is not known.
     pub(crate) most: String,
     /// The next concurrency and what stops it there; none if no higher one is in the record.
@@ -128,7 +130,7 @@ fn users(context: u64, mut cells: Vec<&Cell>) -> Users {
         None if is_settled(&cells) => "none".to_owned(),
         None => number::NONE.to_owned(),
     };
-    Users { context: context_label(context), most, next }
+    Users { context: context_label(context), context_tokens: context, most, next }
 }
 
 /// True if cells of which none is served show that no user can be: the first one that has a result at all

@@ -2,6 +2,7 @@
 
 use tokometer_record::{Cell, Distribution, Phase, Run, Status, context_label};
 
+use super::faces::{Face, Lens, lenses};
 use super::notes::{Mark, Notes};
 use super::reason;
 use crate::heat::{STEPS, Scale};
@@ -15,10 +16,14 @@ pub(crate) struct Matrix {
     pub(crate) columns: Vec<u32>,
     /// A row for each context.
     pub(crate) rows: Vec<Row>,
-    /// The steps of the palette with the rates at which they begin; empty without a rate.
-    pub(crate) legend: Vec<Step>,
+    /// The views of it that there are figures for; the first is by total rate.
+    pub(crate) lenses: Vec<Lens>,
     /// True if a cell has an interval.
     pub(crate) has_intervals: bool,
+    /// What the intervals cover: `within this run`, or `over repeats`.
+    pub(crate) interval_scope: &'static str,
+    /// True if a cell tells of speculative decoding.
+    pub(crate) has_speculation: bool,
     /// True if a row tells its actual prompt tokens.
     pub(crate) has_tokens: bool,
     /// True if a cell tells how many requests its medians are made of.
@@ -30,7 +35,7 @@ pub(crate) struct Matrix {
 pub(crate) struct Step {
     /// 0 to 6.
     pub(crate) step: usize,
-    /// Rate at which it begins, tok/s.
+    /// Value at which it begins, in the unit of the view.
     pub(crate) start: String,
 }
 
@@ -54,6 +59,10 @@ pub(crate) struct MatrixCell {
     pub(crate) status: Status,
     /// What is shown of a valid cell.
     pub(crate) figures: Option<Figures>,
+    /// The cell in each further view of the matrix, behind the total rate.
+    pub(crate) faces: Vec<Face>,
+    /// Streams.
+    pub(crate) concurrency: u32,
     /// Why there is no number, in short lines with figures.
     pub(crate) why: Vec<String>,
     /// Flags.
@@ -73,6 +82,8 @@ pub(crate) struct Figures {
     pub(crate) ttft: Option<Median>,
     /// Median time between tokens, ms.
     pub(crate) gap: Option<Median>,
+    /// Speculative decoding: tokens of a verification step, and such steps a second.
+    pub(crate) speculation: Option<(String, Option<String>)>,
 }
 
 /// A median and how many samples it is made of.
@@ -102,11 +113,6 @@ impl MatrixCell {
     pub(crate) fn word(&self) -> &'static str {
         self.status.words()
     }
-
-    /// The name of the footnote that explains the verdict.
-    pub(crate) fn note(&self) -> String {
-        format!("note-{}", self.status.code())
-    }
 }
 
 impl Matrix {
@@ -116,6 +122,7 @@ impl Matrix {
         let contexts = sorted(decode.iter().map(|cell| cell.context_nominal));
         let columns = sorted(decode.iter().map(|cell| cell.concurrency));
         let scale = Scale::over(decode.iter().filter_map(|cell| shown_rate(cell)));
+        let lenses = lenses(run, &decode);
         let find = |context: u64, concurrency: u32| {
             decode.iter().find(|cell| cell.context_nominal == context && cell.concurrency == concurrency)
         };
@@ -127,7 +134,7 @@ impl Matrix {
                 cells: columns
                     .iter()
                     .map(|&concurrency| {
-                        find(context, concurrency).map(|cell| matrix_cell(cell, scale, notes))
+                        find(context, concurrency).map(|cell| matrix_cell(cell, scale, &lenses, notes))
                     })
                     .collect(),
             })
@@ -135,10 +142,23 @@ impl Matrix {
         Matrix {
             has_tokens: rows.iter().any(|row| row.tokens.is_some()),
             rows,
-            legend: scale.map(legend).unwrap_or_default(),
+            lenses,
             has_intervals: decode.iter().any(|cell| interval(cell).is_some()),
+            interval_scope: interval_scope(&decode),
+            has_speculation: decode.iter().any(|cell| cell.speculative.is_some()),
             has_counts: decode.iter().any(|cell| cell.ttft_ms.as_ref().is_some_and(|ttft| ttft.n.is_some())),
             columns,
+        }
+    }
+}
+
+impl Matrix {
+    /// What its rows and columns are.
+    pub(crate) fn axes(&self) -> &'static str {
+        if self.has_tokens {
+            "Rows: context. Columns: requests at once."
+        } else {
+            "Rows: context (actual prompt tokens are not in the record). Columns: requests at once."
         }
     }
 }
@@ -147,6 +167,15 @@ impl Matrix {
 pub(crate) fn shown_rate(cell: &Cell) -> Option<f64> {
     let valid = cell.status == Status::Valid;
     cell.throughput.as_ref().filter(|_| valid).map(|throughput| throughput.total)
+}
+
+/// What the intervals of a run cover.
+fn interval_scope(cells: &[&Cell]) -> &'static str {
+    let over_repeats = |cell: &&Cell| {
+        let interval = cell.throughput.as_ref().and_then(|throughput| throughput.interval.as_ref());
+        interval.is_some_and(|interval| interval.scope == "repeats")
+    };
+    if cells.iter().any(|cell| over_repeats(cell)) { "over repeats" } else { "within this run" }
 }
 
 /// Half of the interval's width, as text.
@@ -166,29 +195,38 @@ pub(crate) fn actual_tokens<'a>(cells: impl Iterator<Item = &'a Cell>) -> Option
     Some(if min == max { text } else { format!("{text}–{}", number::count(max)) })
 }
 
-fn matrix_cell(cell: &Cell, scale: Option<Scale>, notes: &Notes) -> MatrixCell {
+fn matrix_cell(cell: &Cell, scale: Option<Scale>, lenses: &[Lens], notes: &Notes) -> MatrixCell {
     let figures = shown_rate(cell).map(|total| Figures {
         step: scale.map_or(0, |scale| scale.step(total)),
         total: number::rate(total),
         plus_minus: interval(cell),
         ttft: Median::of(cell.ttft_ms.as_ref(), number::ms),
         gap: Median::of(cell.time_between_tokens_ms.as_ref(), number::gap_ms),
+        speculation: cell.speculative.as_ref().map(|figures| {
+            (number::fixed(figures.acceptance_length, 2), figures.verify_steps_rate.map(number::rate))
+        }),
     });
     MatrixCell {
         name: cell.name(),
         status: cell.status,
+        faces: match figures {
+            Some(_) => lenses.iter().skip(1).map(|lens| lens.face(cell)).collect(),
+            None => Vec::new(),
+        },
         figures,
+        concurrency: cell.concurrency,
         why: reason::short(cell),
         marks: notes.marks(cell),
     }
 }
 
-fn legend(scale: Scale) -> Vec<Step> {
+/// The steps of a scale; one where all values are the same.
+pub(crate) fn legend(scale: Scale, text: fn(f64) -> String) -> Vec<Step> {
     let (low, high) = scale.ends();
     if low >= high {
-        return vec![Step { step: scale.step(low), start: number::rate(low) }];
+        return vec![Step { step: scale.step(low), start: text(low) }];
     }
-    (0..STEPS).map(|step| Step { step, start: number::rate(scale.start(step)) }).collect()
+    (0..STEPS).map(|step| Step { step, start: text(scale.start(step)) }).collect()
 }
 
 fn sorted<T: Ord>(items: impl Iterator<Item = T>) -> Vec<T> {

@@ -90,7 +90,7 @@ pub(crate) struct Missing {
     pub(crate) rows: String,
 }
 
-const COLUMNS: [Column; 13] = [
+const COLUMNS: [Column; 16] = [
     Column {
         key: "prefill_rate",
         title: "Prompt",
@@ -117,6 +117,30 @@ const COLUMNS: [Column; 13] = [
             let throughput = cell.throughput.as_ref()?;
             Some(throughput.interval.as_ref()?.half_width_relative * throughput.total)
         },
+    },
+    Column {
+        key: "repeats",
+        title: "Repeats",
+        unit: "",
+        field: "repeats",
+        phase: None,
+        get: |cell| (!cell.repeats.is_empty()).then_some(cell.repeats.len() as f64),
+    },
+    Column {
+        key: "speculative.acceptance_length",
+        title: "Tokens per step",
+        unit: "tok/step",
+        field: "speculative",
+        phase: Some(Phase::Decode),
+        get: |cell| Some(cell.speculative.as_ref()?.acceptance_length),
+    },
+    Column {
+        key: "speculative.verify_steps_rate",
+        title: "Verify steps",
+        unit: "step/s",
+        field: "speculative",
+        phase: Some(Phase::Decode),
+        get: |cell| cell.speculative.as_ref()?.verify_steps_rate,
     },
     Column {
         key: "per_request_rate.p50",
@@ -203,7 +227,15 @@ const COLUMNS: [Column; 13] = [
 impl Measurements {
     /// Collects every row of a run. Columns that no row fills and no published table has are left out.
     pub(crate) fn of(run: &Run) -> Measurements {
-        let optional = ["throughput.interval", "time_between_tokens_ms.n", "ttft_ms.n", "longest_gap_ms"];
+        let optional = [
+            "throughput.interval",
+            "repeats",
+            "speculative.acceptance_length",
+            "speculative.verify_steps_rate",
+            "time_between_tokens_ms.n",
+            "ttft_ms.n",
+            "longest_gap_ms",
+        ];
         let columns: Vec<Column> = COLUMNS
             .into_iter()
             .filter(|column| {

@@ -80,14 +80,18 @@ fn figures(reason: &Reason) -> Option<String> {
 }
 
 fn looped(evidence: &LoopEvidence) -> String {
+    format!("{}, from “{}”", looped_short(evidence), shorten(&clean(&evidence.excerpt), EXCERPT))
+}
+
+/// What repeated itself, without the text.
+pub(crate) fn looped_short(evidence: &LoopEvidence) -> String {
     format!(
-        "stream {} repeated {} of {} {} ({} in all), from “{}”",
+        "stream {} repeated {} of {} {} ({} in all)",
         evidence.stream,
         counted(evidence.period, "character"),
         clean(&evidence.channel),
         counted(evidence.cycles, "time"),
-        count(evidence.repeated_characters),
-        shorten(&clean(&evidence.excerpt), EXCERPT)
+        count(evidence.repeated_characters)
     )
 }
 

@@ -2,6 +2,7 @@
 
 use tokometer_record::{Accelerator, Cell, Phase, Run, context_label};
 
+use crate::launch::{self, Flag};
 use crate::number;
 use crate::words::{self, clean, clean_lines};
 
@@ -12,7 +13,9 @@ pub(crate) struct Setup {
     pub(crate) groups: Vec<Group>,
     /// How the server was started.
     pub(crate) launch: Option<String>,
-    /// Why that is unknown.
+    /// The flags of that command, explained.
+    pub(crate) flags: Vec<Flag>,
+    /// Why the command is unknown.
     pub(crate) launch_unknown: String,
     /// Reasons of fields that no group shows: path and reason.
     pub(crate) unknown: Vec<(String, String)>,
@@ -68,6 +71,11 @@ impl Setup {
             .collect();
         Setup {
             groups,
+            flags: run
+                .launch_command
+                .as_deref()
+                .map(|command| launch::flags(&clean_lines(command)))
+                .unwrap_or_default(),
             launch: run.launch_command.as_deref().map(clean_lines),
             launch_unknown: run
                 .unknown
@@ -264,6 +272,16 @@ fn load(run: &Run) -> Group {
             "Arrival stamped by",
             distinct(run, |cell| cell.stamp_source.map(words::stamp_source)),
         );
+    // Other programs do not tell.
+    if run.imported.is_none() {
+        gather
+            .add(
+                "settings.repeats",
+                "Each cell measured",
+                Some(words::counted(u64::from(settings.repeats), "time")),
+            )
+            .add("settings.order", "Order", Some(words::order(settings.order).to_owned()));
+    }
     gather.finish()
 }
 

@@ -1,12 +1,14 @@
 //! The page in a real browser: headless Chromium, driven over WebDriver.
 //!
 //! Runs with `TOKOMETER_BROWSER=1` and needs the programs `chromium` and `chromedriver`. Screenshots are
-//! written to `$TOKOMETER_ARTIFACTS` where it is set.
+//! written to `$TOKOMETER_ARTIFACTS` where it is set. `$TOKOMETER_AXE` names the script of axe-core, which checks
+//! that everybody can use the page.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
 #[path = "../it/hostile.rs"]
 mod hostile;
+mod reading;
 #[path = "../it/support.rs"]
 mod support;
 mod webdriver;
@@ -15,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use tokometer_record::Run;
-use tokometer_report::html;
+use tokometer_report::{html, page};
 use webdriver::Browser;
 
 /// Text below 4.5 to 1 against what is behind it, each as `ratio text`.
@@ -29,12 +31,33 @@ fn pages_in_a_browser() {
     }
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
     let browser = Browser::start(&folder);
-    for (name, run, cells) in [
-        ("h200", support::h200(), 48),
-        ("rtx", support::rtx(), 48),
-        ("everything", support::everything(), 24),
+    let axe = std::env::var_os("TOKOMETER_AXE").map(|path| std::fs::read_to_string(path).unwrap());
+    if axe.is_none() {
+        println!("axe-core is not run: set TOKOMETER_AXE to its axe.min.js");
+    }
+    for (name, run, cells, with_traces) in [
+        ("h200", support::h200(), 48, false),
+        ("rtx", support::rtx(), 48, false),
+        ("everything", support::everything(), 24, true),
     ] {
-        let file = open(&browser, &folder, name, &run);
+        let details = if with_traces { support::details(&run) } else { Vec::new() };
+        let file = open_page(&browser, &folder, name, &page(&run, &details).unwrap());
+        reading::nothing_shifts(&browser, &file);
+        reading::views_switch(&browser);
+        reading::the_drawer_opens(&browser, "decode-8192-8", with_traces);
+        reading::keys_walk_the_matrix(&browser);
+        reading::measurements_sort(&browser);
+        reading::copies_are_made(&browser);
+        reading::limits_can_be_changed(&browser);
+        reading::one_context_at_a_time(&browser);
+        reading::prints(&browser);
+        reading::the_theme_is_kept(&browser, &file);
+        if let Some(axe) = &axe {
+            reading::axe_finds_nothing(&browser, axe, "decode-8192-8");
+        }
+        reading::reads_without_scripts(&browser, &file, "decode-8192-8");
+        browser.log("performance");
+        browser.open(&file);
         shows_the_run(&browser, &run, cells);
         is_dark_at_night(&browser);
         fits_every_width(&browser);
@@ -58,8 +81,12 @@ fn pages_in_a_browser() {
 
 /// Writes the page of a run and opens it, by day and on a desk.
 fn open(browser: &Browser, folder: &Path, name: &str, run: &Run) -> PathBuf {
+    open_page(browser, folder, name, &html(run).unwrap())
+}
+
+fn open_page(browser: &Browser, folder: &Path, name: &str, page: &str) -> PathBuf {
     let file = folder.join(format!("{name}.html"));
-    std::fs::write(&file, html(run).unwrap()).unwrap();
+    std::fs::write(&file, page).unwrap();
     browser.screen(1400, 900, false);
     browser.medium("", "light");
     browser.open(&file);
@@ -168,6 +195,19 @@ fn pictures(browser: &Browser, name: &str) {
             browser.medium("", scheme);
             std::fs::write(folder.join(format!("{name}-{width}-{scheme}.png")), browser.picture()).unwrap();
         }
+    }
+    for (width, kind) in [(360, "list"), (360, "drawer"), (1400, "drawer"), (1400, "ttft")] {
+        browser.screen(width, 900, width < 500);
+        browser.run(match kind {
+            "list" => "document.querySelector('label[for=layout-list]')?.click()",
+            "ttft" => "document.querySelector('label[for=view-ttft]')?.click()",
+            _ => "document.querySelector('td a.open').click(); document.getAnimations().forEach((a) => a.finish())",
+        });
+        std::fs::write(folder.join(format!("{name}-{width}-{kind}.png")), browser.screenful()).unwrap();
+        browser.run(
+            "document.getElementById('drawer').close();
+             for (const name of ['layout-table', 'view-total']) document.querySelector(`label[for=${name}]`)?.click();",
+        );
     }
     browser.screen(1040, 900, false);
     browser.medium("print", "dark");

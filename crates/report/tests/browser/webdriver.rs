@@ -94,10 +94,52 @@ impl Browser {
         self.devtools("Emulation.setEmulatedMedia", &json!({ "media": medium, "features": features }));
     }
 
+    /// Presses a key: `ArrowLeft`, `Enter`, `?`.
+    pub(crate) fn key(&self, key: &str) {
+        self.chord(key, false);
+    }
+
+    /// Presses a key, with Ctrl held down or not.
+    pub(crate) fn chord(&self, key: &str, control: bool) {
+        let code = match key {
+            "Tab" => 9,
+            "Enter" => 13,
+            "Escape" => 27,
+            "End" => 35,
+            "Home" => 36,
+            "ArrowLeft" => 37,
+            "ArrowUp" => 38,
+            "ArrowRight" => 39,
+            "ArrowDown" => 40,
+            "?" => 191,
+            other => panic!("no code for {other}"),
+        };
+        let text = match key {
+            "Enter" => "\r",
+            "?" => "?",
+            _ => "",
+        };
+        for kind in ["keyDown", "keyUp"] {
+            let mut event = json!({
+                "type": kind, "key": key, "code": key, "windowsVirtualKeyCode": code,
+                "modifiers": if control { 2 } else { 0 },
+            });
+            if kind == "keyDown" && !text.is_empty() {
+                event["text"] = text.into();
+            }
+            self.devtools("Input.dispatchKeyEvent", &event);
+        }
+    }
+
     /// The whole page as PNG.
     pub(crate) fn picture(&self) -> Vec<u8> {
         let options = json!({ "format": "png", "captureBeyondViewport": true });
         decode(self.devtools("Page.captureScreenshot", &options)["data"].as_str().unwrap())
+    }
+
+    /// What is on the screen as PNG.
+    pub(crate) fn screenful(&self) -> Vec<u8> {
+        decode(self.devtools("Page.captureScreenshot", &json!({ "format": "png" }))["data"].as_str().unwrap())
     }
 
     fn command(&self, path: &str, body: &Value) -> Value {

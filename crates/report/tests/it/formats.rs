@@ -1,7 +1,7 @@
 //! Formats by name, and what all of them must say.
 
 use tokometer_record::Run;
-use tokometer_report::{Format, Terminal, html, json, terminal};
+use tokometer_report::{Format, Picture, Terminal, csv, html, json, markdown, png, svg, terminal};
 
 use crate::support::{everything, h200};
 
@@ -12,16 +12,23 @@ fn names_and_formats_go_both_ways() {
         assert_eq!(format.to_string(), format.name());
     }
     let error = "svgg".parse::<Format>().unwrap_err().to_string();
-    assert_eq!(error, "no report format is called \"svgg\"; use one of html, terminal, json");
+    assert_eq!(
+        error,
+        "no report format is called \"svgg\"; use one of html, terminal, json, markdown, csv, svg, png"
+    );
 }
 
 #[test]
 fn render_is_the_same_as_the_functions() {
     let run = h200();
     let size = Terminal { width: 100, colour: true };
-    assert_eq!(Format::Html.render(&run, size).unwrap(), html(&run).unwrap());
-    assert_eq!(Format::Terminal.render(&run, size).unwrap(), terminal(&run, 100, true));
-    assert_eq!(Format::Json.render(&run, size).unwrap(), json(&run).unwrap());
+    assert_eq!(Format::Html.render(&run, size).unwrap(), html(&run).unwrap().into_bytes());
+    assert_eq!(Format::Terminal.render(&run, size).unwrap(), terminal(&run, 100, true).into_bytes());
+    assert_eq!(Format::Json.render(&run, size).unwrap(), json(&run).unwrap().into_bytes());
+    assert_eq!(Format::Markdown.render(&run, size).unwrap(), markdown(&run).into_bytes());
+    assert_eq!(Format::Svg.render(&run, size).unwrap(), svg(&run, Picture::Card).unwrap().into_bytes());
+    assert_eq!(Format::Png.render(&run, size).unwrap(), png(&run, Picture::Card).unwrap());
+    assert_eq!(Format::Csv.render(&run, size).unwrap(), csv(&run).into_bytes());
 }
 
 #[test]

@@ -4,6 +4,48 @@ use tokometer_record::{Cell, Run};
 
 use crate::support::everything;
 
+/// Text that tries whatever there is to try.
+pub(crate) const EVIL: &str = "</script><script>alert(1)</script><img src=x onerror=alert(2)> \"'`{{7*7}} <!-- ]]> &lt; javascript: \u{202e}\u{1b}[31m\u{0}\u{fffe} 🙂👩‍👩‍👧 | * [a](b)";
+
+/// The run with every string of its document that is free text, one with no fixed set of words, replaced by
+/// [`EVIL`]; and how many those were.
+#[allow(dead_code, reason = "the browser's test does without")]
+pub(crate) fn poisoned(run: &Run) -> (Run, usize) {
+    let mut document = serde_json::to_value(run).unwrap();
+    let mut paths = Vec::new();
+    strings(&document, String::new(), &mut paths);
+    let mut replaced = 0;
+    for path in paths {
+        let place = document.pointer_mut(&path).unwrap();
+        let before = std::mem::replace(place, EVIL.into());
+        if serde_json::from_value::<Run>(document.clone()).is_ok() {
+            replaced += 1;
+        } else {
+            *document.pointer_mut(&path).unwrap() = before;
+        }
+    }
+    (serde_json::from_value(document).unwrap(), replaced)
+}
+
+/// Pointers of all strings in a document.
+fn strings(value: &serde_json::Value, path: String, found: &mut Vec<String>) {
+    match value {
+        serde_json::Value::String(_) => found.push(path),
+        serde_json::Value::Array(items) => {
+            for (place, item) in items.iter().enumerate() {
+                strings(item, format!("{path}/{place}"), found);
+            }
+        }
+        serde_json::Value::Object(fields) => {
+            for (name, item) in fields {
+                let name = name.replace('~', "~0").replace('/', "~1");
+                strings(item, format!("{path}/{name}"), found);
+            }
+        }
+        _ => {}
+    }
+}
+
 /// A run whose every free text is hostile.
 pub(crate) fn hostile() -> Run {
     let evil = format!(

@@ -1,6 +1,8 @@
 //! The page: its form, its safety, its words.
 
 use scraper::{ElementRef, Html, Selector};
+use sha2::{Digest, Sha256};
+use tokometer_record::page::embedded;
 use tokometer_record::{Phase, Run};
 use tokometer_report::html;
 
@@ -36,7 +38,12 @@ fn pages_are_well_formed() {
             assert!(ids.contains(&target), "no element is called {target}");
         }
         for region in select(&page, "[aria-labelledby]") {
-            assert!(ids.contains(&region.value().attr("aria-labelledby").unwrap()));
+            for name in region.value().attr("aria-labelledby").unwrap().split(' ') {
+                assert!(ids.contains(&name), "no element is called {name}");
+            }
+        }
+        for label in select(&page, "label") {
+            assert!(ids.contains(&label.value().attr("for").unwrap()));
         }
         for table in select(&page, "table") {
             assert!(!table.select(&Selector::parse("th[scope]").unwrap()).collect::<Vec<_>>().is_empty());
@@ -69,9 +76,20 @@ fn nothing_is_loaded_or_run() {
         let page = parsed(&run);
         assert!(select(&page, "[src], link, iframe, object, embed, img, form, base").is_empty());
         assert!(select(&page, "[style]").is_empty(), "the policy takes no style attributes");
-        let scripts = select(&page, "script");
-        assert_eq!(scripts.len(), 1);
-        assert_eq!(scripts[0].value().attr("type"), Some("application/json"));
+        let policy =
+            select(&page, "meta[http-equiv='Content-Security-Policy']")[0].value().attr("content").unwrap();
+        let mut own = 0;
+        for script in select(&page, "script") {
+            match script.value().attr("type") {
+                Some(kind) => assert_eq!(kind, "application/json"),
+                None => {
+                    own += 1;
+                    let code: String = script.text().collect();
+                    assert!(policy.contains(&format!("'sha256-{}'", base64_sha256(&code))), "{policy}");
+                }
+            }
+        }
+        assert_eq!(own, 2);
         let handlers = select(&page, "*")
             .iter()
             .flat_map(|element| element.value().attrs().map(|(name, _)| name.to_owned()).collect::<Vec<_>>())
@@ -80,8 +98,6 @@ fn nothing_is_loaded_or_run() {
         assert_eq!(handlers, 0);
         let style = text_of_style(&page);
         assert!(!style.contains("url(") && !style.contains("@import"));
-        let policy =
-            select(&page, "meta[http-equiv='Content-Security-Policy']")[0].value().attr("content").unwrap();
         assert!(policy.starts_with("default-src 'none'; style-src 'sha256-"), "{policy}");
         assert!(!policy.contains("unsafe"), "{policy}");
     }
@@ -91,9 +107,10 @@ fn nothing_is_loaded_or_run() {
 fn the_record_is_inside() {
     for run in [h200(), everything(), hostile()] {
         let page = html(&run).unwrap();
-        let start = page.find("<script type=\"application/json\" id=\"run\">").unwrap();
-        let data = &page[page[start..].find('>').unwrap() + start + 1..page.rfind("</script>").unwrap()];
-        assert!(!data.contains('<'));
+        for name in ["run", "details", "csv"] {
+            assert!(!embedded(&page, name).unwrap().contains('<'));
+        }
+        let data = embedded(&page, "run").unwrap();
         assert_eq!(serde_json::from_str::<Run>(data).unwrap(), run);
     }
 }
@@ -101,7 +118,17 @@ fn the_record_is_inside() {
 #[test]
 fn simulated_is_said_everywhere() {
     let page = parsed(&everything());
-    for selector in ["title", "h1", ".banner", "#decode h2", "#prefill h2", "#measurements h2", "footer"] {
+    for selector in [
+        "head > title",
+        "h1",
+        ".banner",
+        "#decode h2",
+        "#prefill h2",
+        "#interactivity h2",
+        "#cells h2",
+        "#measurements h2",
+        "footer",
+    ] {
         let found = select(&page, selector);
         assert!(
             !found.is_empty() && found.iter().all(|element| text(element).contains("SIMULATED")),
@@ -152,7 +179,7 @@ fn cells_without_a_number_say_why() {
 #[test]
 fn hostile_text_stays_text() {
     let page = html(&hostile()).unwrap();
-    assert!(!page.contains("<img") && !page.contains("<script>") && !page.contains("onerror=\""));
+    assert!(!page.contains("<img") && page.matches("<script>").count() == 2 && !page.contains("onerror=\""));
     let visible = &page[..page.find("<script type=\"application/json\"").unwrap()];
     assert!(!visible.contains('\u{202e}') && !visible.contains('\u{1b}'), "controls are spelled out");
     let page = Html::parse_document(&page);
@@ -161,4 +188,16 @@ fn hostile_text_stays_text() {
 
 fn text_of_style(page: &Html) -> String {
     select(page, "style")[0].text().collect()
+}
+
+/// SHA-256 in base64, by a way of its own.
+fn base64_sha256(text: &str) -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut bits: String = Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:08b}")).collect();
+    bits.push_str("00");
+    let letters = bits.as_bytes().chunks(6).map(|six| {
+        let value = six.iter().fold(0, |value, bit| value * 2 + usize::from(bit - b'0'));
+        char::from(LETTERS[value])
+    });
+    letters.collect::<String>() + "="
 }

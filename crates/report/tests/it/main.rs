@@ -3,10 +3,12 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
 mod answers;
+mod compare;
 mod failures;
 mod formats;
 mod hostile;
 mod html;
+mod page;
 mod published;
 mod resent;
 mod setup;

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use tokometer_record::{
-    Accelerator, AtEnd, Capacity, Cell, Distribution, Endpoint, Engine, Evidence, Failure, FailureKind,
-    Figure, Flag, FlagCode, Hardware, Interval, LoopEvidence, Model, Order, Phase, Prompts, Reason,
-    ReasonRule, Requests, Run, RunState, Settings, Spread, StampSource, Status, Target, Throughput,
-    TokenSource, Tokens, Tool, Window, import, published,
+    Accelerator, AtEnd, Capacity, Cell, CellDetail, Curve, Distribution, Endpoint, Engine, Evidence, Failure,
+    FailureKind, Figure, Flag, FlagCode, Hardware, Interval, LoopEvidence, Model, Order, Outcome, Phase,
+    Prompts, RateSeries, Reason, ReasonRule, RequestColumns, Requests, Run, RunState, Settings, Spread,
+    StampSource, Status, Target, Throughput, TokenSource, Tokens, Tool, Window, import, published,
 };
 
 /// Qwen3.8-Flash-Next on 4 × H200 SXM, as published.
@@ -330,4 +330,54 @@ pub(crate) fn settings(contexts: &[u64], concurrency: &[u32]) -> Settings {
         allow_busy: Some(false),
         load_threads: Some(1),
     }
+}
+
+/// Details of every decode cell that has a rate, as their traces might give them.
+pub(crate) fn details(run: &Run) -> Vec<CellDetail> {
+    run.cells
+        .iter()
+        .filter_map(|cell| {
+            let total = cell.throughput.as_ref()?.total;
+            let bins: Vec<f64> =
+                (0..80).map(|bin| (total * (1.0 + 0.02 * f64::from(bin % 7))).round()).collect();
+            let curve = |middle: f64| Curve {
+                n: 4096,
+                points: (1..=50).map(|step| [f64::from(step) / 50.0, middle * f64::from(step)]).collect(),
+            };
+            let rows = 24_u32;
+            Some(CellDetail {
+                cell: cell.name(),
+                rate: Some(RateSeries {
+                    start_seconds: -0.2,
+                    bin_seconds: 0.5,
+                    rates: bins,
+                    window_seconds: Some([5.0, 35.0]),
+                }),
+                ttft_ms: Some(curve(12.0)),
+                gap_ms: Some(curve(0.4)),
+                requests: RequestColumns {
+                    total: 120,
+                    request: (0..rows).collect(),
+                    stream: (0..rows).map(|row| row % cell.concurrency).collect(),
+                    sent_seconds: (0..rows).map(|row| f64::from(row) * 0.75).collect(),
+                    end_seconds: (0..rows).map(|row| f64::from(row) * 0.75 + 4.0).collect(),
+                    ttft_ms: (0..rows).map(|row| (row != 3).then_some(150.5 + f64::from(row))).collect(),
+                    time_between_tokens_ms: (0..rows).map(|row| (row != 3).then_some(7.25)).collect(),
+                    output_tokens: (0..rows).map(|row| u64::from(row) * 100).collect(),
+                    outcome: (0..rows)
+                        .map(|row| {
+                            if row == 3 {
+                                Outcome::Failed
+                            } else if row % 2 == 0 {
+                                Outcome::Ended
+                            } else {
+                                Outcome::Cut
+                            }
+                        })
+                        .collect(),
+                    failure: (0..rows).map(|row| (row == 3).then_some(FailureKind::Timeout)).collect(),
+                },
+            })
+        })
+        .collect()
 }

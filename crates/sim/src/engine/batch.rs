@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::request::{Emission, Finish, RequestId};
+use super::speculation::Drafts;
 use crate::Profile;
 
 /// Shortest step, whatever the profile says.
@@ -19,16 +20,31 @@ pub(super) struct Decoding {
     pub(super) end: u64,
     pub(super) finish: Finish,
     pub(super) looping: bool,
+    /// Its drafts, where the engine speculates.
+    pub(super) drafts: Option<Drafts>,
 }
 
 impl Decoding {
-    /// Its next token.
+    /// Its first token, which no draft precedes.
+    pub(super) fn first_token(&mut self, due_ns: u64) -> Emission {
+        self.emit(due_ns, None)
+    }
+
+    /// What the next step gives: one token, and those of its draft that are accepted.
     pub(super) fn token(&mut self, due_ns: u64) -> Emission {
-        self.generated += 1;
+        let accepted = self.drafts.as_mut().map(Drafts::accepted);
+        self.emit(due_ns, accepted)
+    }
+
+    fn emit(&mut self, due_ns: u64, accepted: Option<u32>) -> Emission {
+        let room = self.end.saturating_sub(self.generated).max(1);
+        let tokens = (1 + u64::from(accepted.unwrap_or(0))).min(room);
+        self.generated += tokens;
         Emission {
             id: self.id,
             due_ns,
-            tokens: 1,
+            tokens: tokens as u32,
+            accepted,
             looping: self.looping,
             cached_tokens: self.cached_tokens,
             finish: (self.generated >= self.end).then_some(self.finish),

@@ -1,5 +1,6 @@
 //! What goes into the engine and what comes out.
 
+use super::speculation::MOST_DRAFTED;
 use crate::tokenizer::Prompt;
 
 /// Number of a request, given by the driver.
@@ -19,6 +20,8 @@ pub struct Request {
     pub natural_end: Option<u64>,
     /// When it arrived; its time to first token counts from here.
     pub arrival_ns: u64,
+    /// True if the prefix cache knows its prompt although nobody has sent it: a warm cache that is sold as cold.
+    pub known: bool,
 }
 
 /// Why an output ended.
@@ -39,6 +42,8 @@ pub struct Emission {
     pub due_ns: u64,
     /// How many.
     pub tokens: u32,
+    /// Tokens of the draft that were accepted, also those beyond the output's end; none where nothing was drafted.
+    pub accepted: Option<u32>,
     /// True where the profile's text repeats itself.
     pub looping: bool,
     /// Prompt tokens that were found in the prefix cache.
@@ -72,4 +77,26 @@ pub struct Stats {
     pub ended_generated_tokens: u64,
     /// Requests aborted.
     pub aborted: u64,
+    /// Drafts that were verified.
+    pub drafts: u64,
+    /// Tokens that were drafted.
+    pub draft_tokens: u64,
+    /// Drafted tokens that were accepted.
+    pub accepted_tokens: u64,
+    /// The same by position in the draft.
+    pub accepted_per_position: [u64; MOST_DRAFTED],
+    /// Drafts of the last 40 steps that were looked at together.
+    pub recent_drafts: u64,
+    /// Drafted tokens that were accepted in these steps.
+    pub recent_accepted_tokens: u64,
+}
+
+impl Stats {
+    /// Tokens per draft in the last 40 steps that were looked at together, as a gauge shows it; 0 before.
+    pub fn recent_acceptance_length(&self) -> f64 {
+        if self.recent_drafts == 0 {
+            return 0.0;
+        }
+        1.0 + self.recent_accepted_tokens as f64 / self.recent_drafts as f64
+    }
 }

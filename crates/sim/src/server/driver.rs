@@ -120,7 +120,7 @@ impl Inbox {
                 commands = lock(&self.commands);
                 continue;
             }
-            let nap = if spins { left - AWAKE_BEFORE } else { left };
+            let nap = if spins { left.saturating_sub(AWAKE_BEFORE) } else { left };
             commands = self.wake.wait_timeout(commands, nap).unwrap_or_else(PoisonError::into_inner).0;
         }
         std::mem::swap(&mut commands.queue, taken);

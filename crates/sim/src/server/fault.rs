@@ -29,6 +29,8 @@ pub enum FaultKind {
     Stall,
     /// Status 429, with the header that says when to come back.
     RateLimit,
+    /// The prefix cache knows the prompt although nobody has sent it: a warm cache that is sold as cold.
+    WarmCache,
 }
 
 /// A fault: what, where in the stream, and for which requests. In text `NAME`, `NAME@TOKENS`, `NAME/EVERY` or
@@ -45,13 +47,14 @@ pub struct Fault {
 
 impl FaultKind {
     /// All kinds.
-    pub const ALL: [FaultKind; 6] = [
+    pub const ALL: [FaultKind; 7] = [
         FaultKind::Error,
         FaultKind::Truncated,
         FaultKind::Tokenless,
         FaultKind::Reset,
         FaultKind::Stall,
         FaultKind::RateLimit,
+        FaultKind::WarmCache,
     ];
 
     /// Its name.
@@ -63,6 +66,7 @@ impl FaultKind {
             FaultKind::Reset => "reset",
             FaultKind::Stall => "stall",
             FaultKind::RateLimit => "rate-limit",
+            FaultKind::WarmCache => "warm-cache",
         }
     }
 }

@@ -110,7 +110,10 @@ pub(super) async fn respond(
         arrival_ns,
         clock: app.clock,
     };
-    let request = engine::Request { id, prompt: call.collected.prompt, max_tokens, natural_end, arrival_ns };
+    let known = matches!(fault, Some(Fault { kind: FaultKind::WarmCache, .. }));
+    let fault = fault.filter(|_| !known);
+    let request =
+        engine::Request { id, prompt: call.collected.prompt, max_tokens, natural_end, arrival_ns, known };
     let Some(line) = line.filter(|_| call.stream) else {
         let ticket = Ticket::submit(&app.inbox, request, app.worker, None);
         let output = collect(ticket, &common, seed).await;
@@ -124,7 +127,7 @@ pub(super) async fn respond(
         line: Arc::clone(&line),
         frames: format.frames(common, seed),
         chunked: version == Version::HTTP_11,
-        lurking: fault.map(Lurking::new),
+        lurking: fault.filter(|_| !known).map(Lurking::new),
         events_per_write: app.events_per_write,
         truth,
         worker: app.worker,

@@ -9,5 +9,7 @@ mod faults;
 mod profile;
 mod runs;
 mod server;
+mod speculation;
 mod text;
 mod tokenizer;
+mod truth;

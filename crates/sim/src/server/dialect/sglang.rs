@@ -8,7 +8,7 @@ use http::StatusCode;
 use serde_json::{Value, json};
 
 use super::{Format, Manner, Rules};
-use crate::engine::Finish;
+use crate::engine::{Finish, Speculation};
 use crate::server::answer::{Refusal, Why, json_answer, json_status};
 use crate::server::body::{self, Fields};
 use crate::server::frames::{
@@ -138,10 +138,10 @@ async fn server_info(State(app): State<App>) -> Response {
         "dp_size": 1,
         "ep_size": 1,
         "disable_radix_cache": false,
-        "speculative_algorithm": null,
-        "speculative_num_steps": null,
+        "speculative_algorithm": profile.speculation().map(|_| "EAGLE"),
+        "speculative_num_steps": profile.speculation().map(Speculation::tokens),
         "speculative_eagle_topk": null,
-        "speculative_num_draft_tokens": null,
+        "speculative_num_draft_tokens": profile.speculation().map(|drafts| drafts.tokens() + 1),
         "max_running_requests": profile.max_concurrent_requests(),
         "page_size": BLOCK_TOKENS,
         "enable_metrics": true,
@@ -187,6 +187,12 @@ async fn metrics(State(app): State<App>) -> Response {
         ("context_len", "Longest prompt plus output.", profile.max_model_length() as f64),
     ] {
         page.gauge(name, help, value);
+    }
+    if let Some(speculation) = profile.speculation() {
+        let length = stats.recent_acceptance_length();
+        let rate = (length - 1.0).max(0.0) / f64::from(speculation.tokens());
+        page.gauge("spec_accept_length", "Tokens of a verification step, lately.", length);
+        page.gauge("spec_accept_rate", "Share of the drafted tokens that is accepted, lately.", rate);
     }
     for (name, help, value) in [
         ("prompt_tokens_total", "Prompt tokens.", stats.prompt_tokens),

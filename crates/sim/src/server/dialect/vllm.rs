@@ -8,6 +8,8 @@ use http::StatusCode;
 use serde_json::{Value, json};
 
 use super::{Format, Manner, Rules};
+use crate::Profile;
+use crate::engine::Stats;
 use crate::server::answer::{Refusal, Why, json_answer, json_status, with_type};
 use crate::server::body::{self, Fields};
 use crate::server::frames::{
@@ -206,6 +208,10 @@ async fn metrics(State(app): State<App>) -> Response {
         page.sample("request_success_total", &format!("finished_reason=\"{reason}\""), count as f64);
     }
 
+    if profile.speculation().is_some() {
+        put_speculation(&mut page, profile, &stats);
+    }
+
     let at_once = kv_tokens as f64 / profile.max_model_length() as f64;
     let labels = format!(
         "block_size=\"{BLOCK_TOKENS}\",enable_prefix_caching=\"True\",num_gpu_blocks=\"{}\",\
@@ -214,6 +220,27 @@ async fn metrics(State(app): State<App>) -> Response {
     );
     page.info("cache_config_info", "The KV cache's configuration.", &labels);
     page.answer()
+}
+
+/// Counters that are there only where the engine speculates.
+fn put_speculation(page: &mut Page, profile: &Profile, stats: &Stats) {
+    for (name, help, value) in [
+        ("spec_decode_num_drafts_total", "Drafts that were verified.", stats.drafts),
+        ("spec_decode_num_draft_tokens_total", "Tokens that were drafted.", stats.draft_tokens),
+        (
+            "spec_decode_num_accepted_tokens_total",
+            "Drafted tokens that were accepted.",
+            stats.accepted_tokens,
+        ),
+    ] {
+        page.counter(name, help, value);
+    }
+    let name = "spec_decode_num_accepted_tokens_per_pos_total";
+    page.head(name, "Drafted tokens that were accepted, by position.", "counter");
+    let positions = profile.speculation().map_or(0, |speculation| speculation.tokens() as usize);
+    for (position, count) in stats.accepted_per_position.iter().take(positions).enumerate() {
+        page.sample(name, &format!("position=\"{position}\""), *count as f64);
+    }
 }
 
 fn envelope(common: &Common) -> (String, String) {
