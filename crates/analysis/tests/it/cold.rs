@@ -3,7 +3,7 @@
 use tokometer_analysis::{Context, summarise};
 use tokometer_record::{Cell, CellTrace, CounterSnapshot, FlagCode, Phase, RequestKind};
 
-use crate::build::{MS, STEADY, close, decided, event, meta, raised, request, row, settings};
+use crate::build::{MS, STEADY, close, event, meta, raised, request, row, settings};
 
 const PROMPT: u64 = 8190;
 
@@ -44,7 +44,7 @@ fn the_counters_around_a_request_tell_its_hit_and_its_rate_leaves_it_out() {
     close(cell.prefill_samples[0], whole);
     close(cell.prefill_samples[1], whole / 2.0);
     close(cell.prefill_samples[2], whole);
-    close(decided(&raised(&cell, FlagCode::PrefixHit).figures).0, 0.5);
+    close(raised(&cell, FlagCode::PrefixHit).figures[0].value, 0.5);
 
     // A hit of the last one shows after it.
     trace.meta.counters_by_request = vec![cached(1000), cached(1000), cached(1000)];
@@ -62,7 +62,7 @@ fn a_request_claims_no_more_than_its_prompt_and_a_counter_that_fell_says_nothing
     trace.meta.counters_by_request = vec![cached(0), cached(1_000_000), cached(5)];
     trace.meta.counters_after = cached(5);
     let cell = row(&trace);
-    close(decided(&raised(&cell, FlagCode::PrefixHit).figures).0, 1.0);
+    close(raised(&cell, FlagCode::PrefixHit).figures[0].value, 1.0);
     // All of the first prompt was cached: it has no rate. The second one's counter fell.
     assert_eq!(cell.prefill_samples.len(), 2);
     assert!(cell.unknown.contains_key("tokens.cached"));
@@ -88,7 +88,7 @@ fn judged(trace: &CellTrace) -> Cell {
 fn of_unwarmed_streams_only_the_first_requests_are_cold() {
     assert_eq!(judged(&unwarmed([Some(0), Some(8176)])).flag(FlagCode::PrefixHit), None);
     let cell = judged(&unwarmed([Some(4095), Some(8176)]));
-    close(decided(&raised(&cell, FlagCode::PrefixHit).figures).0, 0.5);
+    close(raised(&cell, FlagCode::PrefixHit).figures[0].value, 0.5);
     // Warmed streams are meant to find their prompt.
     assert_eq!(row(&unwarmed([Some(4095), Some(8176)])).flag(FlagCode::PrefixHit), None);
 }
@@ -106,7 +106,7 @@ fn the_counter_tells_it_where_no_request_does() {
         judged(&trace)
     };
     assert_eq!(with(0).flag(FlagCode::PrefixHit), None);
-    close(raised(&with(PROMPT), FlagCode::PrefixHit).value.unwrap(), 0.25);
+    close(raised(&with(PROMPT), FlagCode::PrefixHit).figures[0].value, 0.25);
     let untold = judged(&unwarmed([None, None]));
     assert_eq!(untold.flag(FlagCode::PrefixHit), None);
     assert!(untold.unknown["tokens.cached"].contains("no such counter"));

@@ -94,7 +94,7 @@ fn flags_of_any_repeat_are_raised() {
     let cell = combine(&numbered(vec![steady(10_000_000), stepped, steady(10_100_000)])).unwrap();
     let flag = cell.flag(FlagCode::ClockStep).unwrap();
     assert!(flag.detail.starts_with("in 1 of 3 repeats, repeat 2: the wall clock moved by 80.0 ms"));
-    assert_eq!(flag.value, Some(80.0));
+    assert_eq!(flag.figures[0].value, 80.0);
     let all = combine(&numbered(vec![
         changed(|trace| trace.meta.clock_step_ns = 80_000_000),
         changed(|trace| trace.meta.clock_step_ns = 80_000_000),

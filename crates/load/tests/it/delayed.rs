@@ -56,6 +56,8 @@ fn cell(connector: &Connector, first: u32, duration: Duration) -> CellSpec {
         concurrency: STREAMS,
         max_output_tokens: 17,
         duration,
+        adaptive: None,
+        repeat: None,
         requests: (0..STREAMS).map(|stream| request(connector, first + stream, 10 + stream)).collect(),
         scouts: Vec::new(),
         calibration: None,

@@ -278,9 +278,9 @@ fn add_missing(cells: &mut Vec<Cell>, metadata: &Metadata) {
                 cell.reason = Some(Reason {
                     rule: ReasonRule::KvTokens,
                     text: format!("needs {needed} tokens of KV cache, {TOOL} was told of {budget}; not run"),
-                    figures: vec![common::figure("needed", needed as f64, budget as f64, "tok")],
                     needed: Some(needed),
                     available: Some(budget),
+                    figures: Vec::new(),
                 });
             } else {
                 let text = format!("not in the file of {TOOL}: skipped by the user, or not reached");
