@@ -1,5 +1,6 @@
 //! One file a command. Each returns the exit code of method section 8.
 
+pub(crate) mod analyse;
 pub(crate) mod compare;
 pub(crate) mod demo;
 pub(crate) mod import;
@@ -8,3 +9,4 @@ pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod schema;
 pub(crate) mod sim;
+pub(crate) mod verify;

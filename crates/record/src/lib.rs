@@ -20,6 +20,7 @@ pub mod comparison;
 mod error;
 pub mod import;
 pub mod published;
+pub mod reanalysis;
 pub mod repeats;
 pub mod run;
 pub mod schema;
@@ -27,6 +28,7 @@ pub mod speculative;
 pub mod store;
 pub mod trace;
 pub mod verdict;
+pub mod verification;
 
 pub use adaptive::{AdaptiveCheck, AdaptiveEnd, AdaptiveWindow};
 pub use cell::{
@@ -41,12 +43,13 @@ pub use run::{
     Prompts, Run, RunState, Settings, Target, Tool,
 };
 pub use speculative::{Speculative, SpeculativeSource};
-pub use store::RunFolder;
+pub use store::{RunFolder, StoredTrace};
 pub use trace::{
     CellTrace, CounterSnapshot, EventRow, Failure, FailureKind, LoopEvidence, Outcome, RequestKind,
     RequestRow, SampleRow, StampSource, TokenSource, TraceMeta,
 };
 pub use verdict::{Flag, FlagCode, Reason, ReasonRule, Status};
+pub use verification::Verification;
 
 /// Tokens in one `K` of a context label: labels count in 1024 (`8K` = 8192).
 pub const CONTEXT_K: u64 = 1024;
