@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use tokometer_record::verification::{CellVerification, Check, Level, Reach};
-use tokometer_record::{Cell, CellTrace, Phase, Reason, RequestKind, Run, Status, TraceFile};
+use tokometer_record::{Cell, CellTrace, Phase, Reason, RequestKind, Run, RunState, Status, TraceFile};
 
 use super::numbers::{self, Difference};
 use super::{Findings, FoundTrace, plan};
@@ -130,6 +130,7 @@ impl<'a> Row<'a> {
             return;
         }
         self.reach = Reach::Recomputed;
+        self.repeats(findings);
         let again = if let [(None, row)] = rows.as_slice() {
             Some(row.clone())
         } else {
@@ -139,6 +140,18 @@ impl<'a> Row<'a> {
         };
         if let Some(again) = again {
             self.compare(findings, &again, "computed from the trace");
+        }
+    }
+
+    /// As many repeats as were asked for; fewer only of a run that was cut short.
+    fn repeats(&mut self, findings: &mut Findings) {
+        let (asked, made) = (self.run.settings.repeats as usize, self.cell.repeats.len().max(1));
+        let cut_short = self.run.state != RunState::Finished;
+        self.compared += 1;
+        if made != asked && !(cut_short && made < asked) {
+            let text = format!("the row has {made} of them");
+            let (recorded, found) = (asked.into(), made.into());
+            self.differs(findings, Level::Failure, Check::Facts, "settings.repeats", recorded, found, text);
         }
     }
 

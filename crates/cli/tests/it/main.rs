@@ -4,6 +4,7 @@
 
 mod arguments;
 mod capacity;
+mod compare;
 mod dialects;
 #[cfg(unix)]
 mod endings;
@@ -15,3 +16,4 @@ mod scripted;
 mod secrets;
 mod servers;
 mod support;
+mod verify;

@@ -1,8 +1,8 @@
 //! A comparison for a terminal: what differs first, then the ratios.
 
 use tokometer_record::comparison::{
-    Comparison, GateKind, GateOutcome, MetricRatio, Origin, PairedBy, RunRatios, ServiceLevel, SettingValue,
-    SloAnswer, Unpaired, Verdict,
+    Comparison, GateKind, GateOutcome, Metric, MetricRatio, Origin, PairedBy, RunRatios, ServiceLevel,
+    SettingValue, SloAnswer, Unpaired, Verdict,
 };
 use tokometer_record::{Phase, context_label};
 
@@ -95,7 +95,8 @@ impl Page {
             );
         }
         for mean in &ratios.means {
-            let phase = if mean.phase == Phase::Prefill { "prefill " } else { "" };
+            let is_bare = mean.phase == Phase::Prefill && mean.metric != Metric::PrefillRate;
+            let phase = if is_bare { "prefill " } else { "" };
             let interval = mean
                 .interval
                 .map(|[low, high]| format!(" [{}, {}]", fold(low), fold(high)))
