@@ -35,8 +35,13 @@ def whole(row):
     return 1e6 * row["cpu_s"] / events if events and row.get("cpu_s") else None
 
 
-def ratio(value, base):
-    return number(value / base if value and base else None, 2)
+def ratio(value, base, least=False):
+    return ("≥ " if least and value and base else "") + number(value / base if value and base else None, 2)
+
+
+def saturated(row):
+    """True if the tool used its whole core: then it fell behind, and the window shows less than an event costs."""
+    return ((row.get("window") or {}).get("client_core_share") or 0) > 0.97
 
 
 def counted(row):
@@ -88,7 +93,7 @@ def markdown(results):
         cost, window = per_event(row), row.get("window") or {}
         lines.append(
             f"| {name} | {error_cell(row, 'ttft')} | {error_cell(row, 'gap')} | {error_cell(row, 'between')} | {counted(row)} "
-            f"| {ratio(cost, low)} | {ratio(cost, per_event(own))} "
+            f"| {ratio(cost, low, saturated(row))} | {ratio(cost, per_event(own), saturated(row))} "
             f"| {number(100 * window['client_core_share'], 0) + ' %' if window else DASH} | {number(row['cpu_s'])} "
             f"| {ratio(whole(row), whole(own))} "
             f"| {number(row['peak_mib'], 0)} | {number(row['first_connection_s'], 3)} / {number(row['first_request_s'], 2)} |"

@@ -11,6 +11,13 @@ static const char *const words_of_text[] = {
     " their", " signal", " under", " it", " bright", " cellar", " with", " was",
 };
 
+/* Which word comes at a place of an answer: as good as random, so that no text repeats itself. */
+static uint32_t word_at(uint64_t id, uint32_t place) {
+  uint64_t mixed = (id ^ place) * 0xff51afd7ed558ccdu;
+  mixed = (mixed ^ (mixed >> 29)) * 0xc4ceb9fe1a85ec53u;
+  return (uint32_t)(mixed >> 59);
+}
+
 void put_head(struct buffer *out) {
   static const char head[] =
       "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\ntransfer-encoding: chunked\r\n\r\n";
@@ -40,7 +47,7 @@ void put_words(struct buffer *out, const struct answer *answer, uint32_t words, 
   char event[2048], text[1024];
   size_t long_ = 0;
   for (uint32_t word = 0; word < words && long_ + 16 < sizeof text; word++) {
-    const char *next = words_of_text[(answer->id + answer->tokens * 7u + word * 11u + answer->tokens / 32u) % 32u];
+    const char *next = words_of_text[word_at(answer->id, answer->tokens + word)];
     size_t length = strlen(next);
     memcpy(text + long_, next, length);
     long_ += length;

@@ -31,6 +31,8 @@ pub struct Fidelity {
     pub tokens: TokenBalance,
     /// Tokens that the client has in its window, and those that the truth puts there; none without a window.
     pub window: Option<WindowTokens>,
+    /// How long the calls took that wrote events: within that no error can be seen.
+    pub truth_width: Errors,
     /// How late the engine was: from when an event was due until right before it was written.
     pub engine_late: Errors,
 }
@@ -136,6 +138,7 @@ struct Gathered {
     ttft_of_own_stamps: Vec<f64>,
     gap: Vec<f64>,
     gaps_of_shared_reads: u64,
+    width: Vec<f64>,
     late: Vec<f64>,
     counted: u64,
     sent: u64,
@@ -151,6 +154,8 @@ impl Gathered {
         let left: Vec<Left> = sends.iter().flat_map(|send| left(send, origin_ns)).collect();
         let payload: Vec<&EventRow> = events.iter().filter(|event| event.payload).collect();
         self.late.extend(sends.iter().map(|send| ms(i128::from(send.before_ns) - i128::from(send.due_ns))));
+        self.width
+            .extend(sends.iter().map(|send| ms(i128::from(send.after_ns) - i128::from(send.before_ns))));
         self.count(pair.row, &payload, left.len());
         if let (Some(event), Some(left)) = (payload.first(), left.first()) {
             let error = outside(event.arrival_ns.into(), left.from_ns, left.to_ns);
@@ -212,6 +217,7 @@ impl Gathered {
                 at_least: self.surely_in_window,
                 at_most: self.perhaps_in_window,
             }),
+            truth_width: errors(&self.width),
             engine_late: errors(&self.late),
         }
     }

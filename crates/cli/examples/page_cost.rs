@@ -58,13 +58,18 @@ fn trace(run: &str, context: u64, concurrency: u32, rate: f64) -> CellTrace {
             phase: Phase::Decode,
             context_nominal: context,
             concurrency,
+            repeat: None,
             max_output_tokens: 4096,
             duration_seconds: 30.0,
+            adaptive: None,
             window_start_ns: Some(READY),
             window_end_ns: Some(END),
             ready: Some(Ready { reached: true, seconds: 8.0, limit_seconds: 60.0, missing: Vec::new() }),
             counters_before: None,
             counters_after: None,
+            counters_window_start: None,
+            counters_window_end: None,
+            counters_by_request: Vec::new(),
             drained: true,
             stamp_source: StampSource::Kernel,
             clock_step_ns: 0,
@@ -120,6 +125,7 @@ fn trace(run: &str, context: u64, concurrency: u32, rate: f64) -> CellTrace {
                 token_source: TokenSource::Usage,
                 reads: tokens,
                 events: tokens,
+                unknown_events: Some(0),
             });
             send = arrival.min(END);
         }

@@ -50,6 +50,8 @@ pub struct Calibration {
     pub client_lag: Errors,
     /// Events per read, mean.
     pub events_per_read: Option<f64>,
+    /// How long the engine's calls took that wrote events: the width of the truth, within which no error can be seen.
+    pub truth_width: Errors,
     /// How late the engine was with its writes: from when an event was due until right before the call.
     pub engine_late: Errors,
     /// Events per second that arrived in the window.
@@ -137,6 +139,8 @@ pub struct Ceiling {
     pub engine_busy: Option<f64>,
     /// Times that a socket was full, since the client had not read.
     pub full_sockets: u64,
+    /// Tokens counted, and tokens sent to the same requests.
+    pub tokens: TokenBalance,
 }
 
 /// Who could do no more.
@@ -147,6 +151,8 @@ pub enum Limit {
     Client,
     /// The engine: no socket was full, the client waited for it. The client can do more.
     Engine,
+    /// Neither: no socket was full and the engine was not busy. Other programs took the machine.
+    Machine,
 }
 
 /// One need of the method.

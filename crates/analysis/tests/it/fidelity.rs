@@ -56,6 +56,7 @@ fn stamps_within_the_writes_have_no_error() {
     let window = found.window.unwrap();
     assert!((window.at_least..=window.at_most).contains(&window.counted), "{window:?}");
     assert_eq!(found.engine_late.p50_ms, Some(1.0));
+    assert_eq!((found.truth_width.p50_ms, found.truth_width.max_ms), (Some(0.04), Some(0.04)));
 }
 
 #[test]

@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 
 use tokometer_analysis::fidelity::Fidelity;
-use tokometer_record::calibration::{Ceiling, Check, Errors, Host, Limit};
+use tokometer_record::calibration::{Ceiling, Check, Errors, Host, Limit, TokenBalance};
 use tokometer_record::truth::Truth;
-use tokometer_record::{Calibration, Cell, CellTrace, Distribution, Settings, StampSource, Status, Tool};
+use tokometer_record::{
+    Calibration, Cell, CellTrace, Distribution, Order, Settings, StampSource, Status, Tool,
+};
 
 use super::load::Measured;
 
@@ -17,6 +19,8 @@ const GAP_SHARE: f64 = 0.025;
 const LOAD_SHARE: f64 = 0.95;
 /// Share of writes that found a full socket from which on the client is the one that holds up.
 const FULL_SHARE: f64 = 0.01;
+/// Share of its time that an engine works which is at its limit.
+const BUSY_SHARE: f64 = 0.8;
 
 /// The load that was asked for.
 #[derive(Debug, Clone, Copy)]
@@ -67,7 +71,10 @@ impl Seen {
             "the run that was to be timed sent no request",
         );
         note("ceiling", ceiling.is_none(), "the second phase had no window");
-        let checks = checks(load, &cell, &fidelity, events_per_second);
+        let mut checks = checks(load, &cell, &fidelity, events_per_second);
+        checks.extend(
+            ceiling.as_ref().map(|ceiling| counted("flat out, too, every token is counted", ceiling.tokens)),
+        );
         Calibration {
             schema: Calibration::SCHEMA.to_owned(),
             created_at,
@@ -91,6 +98,7 @@ impl Seen {
             window_tokens: fidelity.window,
             client_lag: lag(cell.client_lag_us.as_ref()),
             events_per_read: cell.events_per_read,
+            truth_width: fidelity.truth_width,
             engine_late: fidelity.engine_late,
             events_per_second,
             cpu_us_per_event,
@@ -110,6 +118,9 @@ pub(crate) fn summary(trace: &CellTrace, load: Load) -> Cell {
         concurrency: vec![load.streams],
         prefill_contexts: Vec::new(),
         prefill_repeats: 0,
+        adaptive: false,
+        repeats: 1,
+        order: Order::Standard,
         duration_seconds: load.seconds,
         max_output_tokens: trace.meta.max_output_tokens,
         decode_test: "fixed_duration".to_owned(),
@@ -139,6 +150,7 @@ pub(crate) fn summary(trace: &CellTrace, load: Load) -> Cell {
 pub(crate) fn ceiling(
     measured: &Measured,
     truth: &Truth,
+    tokens: TokenBalance,
     streams: u32,
     threads: u32,
     engine_cores: usize,
@@ -147,21 +159,34 @@ pub(crate) fn ceiling(
     let nanoseconds = (used.to_ns - used.from_ns) as f64;
     let writes = truth.sends.len() as f64;
     let full = truth.meta.full_sockets;
+    let engine_busy = used.engine.map(|cpu| cpu.as_nanos() as f64 / nanoseconds / engine_cores as f64);
+    let limited_by = if full as f64 > writes * FULL_SHARE {
+        Limit::Client
+    } else if engine_busy.is_some_and(|busy| busy < BUSY_SHARE) {
+        Limit::Machine
+    } else {
+        Limit::Engine
+    };
     Some(Ceiling {
         events_per_second: events_per_second(measured)?,
         streams,
         events_per_write: truth.meta.events_per_write,
         seconds: nanoseconds / 1e9,
-        limited_by: if full as f64 > writes * FULL_SHARE { Limit::Client } else { Limit::Engine },
+        limited_by,
         client_busy: used.client.as_nanos() as f64 / nanoseconds / f64::from(threads.max(1)),
-        engine_busy: used.engine.map(|cpu| cpu.as_nanos() as f64 / nanoseconds / engine_cores as f64),
+        engine_busy,
         full_sockets: full,
+        tokens,
     })
 }
 
 fn checks(load: Load, cell: &Cell, fidelity: &Fidelity, events_per_second: Option<f64>) -> Vec<Check> {
     let gap_ms = 1e3 / load.rate;
-    let mut checks = vec![held(load, events_per_second), whole(cell), counted(fidelity)];
+    let mut checks = vec![
+        held(load, events_per_second),
+        whole(cell),
+        counted("tokens counted ÷ tokens sent is exactly 1, at every event", fidelity.tokens),
+    ];
     checks.extend(fidelity.window.map(|window| Check {
         name: "the window has every token that was sent in it, and no other".to_owned(),
         found: format!("{} counted, {} to {} sent", window.counted, window.at_least, window.at_most),
@@ -214,10 +239,9 @@ fn whole(cell: &Cell) -> Check {
     }
 }
 
-fn counted(fidelity: &Fidelity) -> Check {
-    let tokens = fidelity.tokens;
+fn counted(name: &str, tokens: TokenBalance) -> Check {
     Check {
-        name: "tokens counted ÷ tokens sent is exactly 1, at every event".to_owned(),
+        name: name.to_owned(),
         found: format!("{} ÷ {}, {} requests differ", tokens.counted, tokens.sent, tokens.unequal_requests),
         passed: tokens.counted == tokens.sent && tokens.unequal_requests == 0 && tokens.sent > 0,
     }

@@ -19,6 +19,9 @@ use super::usage::{self, WindowUse};
 /// Shortest and longest life of a request: streams restart at different times, as they come to do on a server.
 const LIFE_SECONDS: (f64, f64) = (1.5, 2.5);
 
+/// Fewest tokens of a request, of slow streams: they are to decode, not to begin again and again.
+const SHORTEST: u64 = 20;
+
 /// A share that never comes twice: the golden section.
 const GOLDEN: f64 = 0.618_033_988_749_895;
 
@@ -118,7 +121,8 @@ impl Client {
         let request = |stream: u32| {
             let share = (f64::from(stream) * GOLDEN).fract();
             let life = shortest + (longest - shortest) * share;
-            let max_tokens = rate.map_or(ENDLESS, |rate| ((rate * life) as u64).max(2));
+            let most = |rate: f64| ((rate * life) as u64).max(SHORTEST + (SHORTEST as f64 * share) as u64);
+            let max_tokens = rate.map_or(ENDLESS, most);
             let body = json!({
                 "model": "steady",
                 "messages": [{ "role": "user", "content": "Count the waves." }],

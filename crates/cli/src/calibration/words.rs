@@ -47,6 +47,11 @@ pub(crate) fn text(calibration: &Calibration) -> String {
         "how long an event waited for the client; with kernel stamps it moves none",
     );
     line(
+        "truth",
+        errors(c.truth_width),
+        "how long the engine's writes took: an error within that cannot be seen",
+    );
+    line(
         "engine late",
         errors(c.engine_late),
         "how long an event waited for the engine: the truth holds it, so it is no error of the client",
@@ -96,6 +101,9 @@ fn ceiling(ceiling: &Ceiling) -> String {
     let limit = match ceiling.limited_by {
         Limit::Client => {
             format!("the client is the limit: {} times a socket was full; {busy}", ceiling.full_sockets)
+        }
+        Limit::Machine => {
+            format!("neither is the limit: other programs took the machine, so this is no ceiling; {busy}")
         }
         Limit::Engine => {
             format!("the engine is the limit, the client can do more: no socket filled up; {busy}")

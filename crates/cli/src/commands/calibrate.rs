@@ -133,7 +133,8 @@ async fn ceiling(
     let measured = client.cell(&ruler, CEILING_STREAMS, None, CEILING_WINDOW).await;
     drop(client);
     let truth = ruler.finish()?;
-    Ok(judge::ceiling(&measured, &truth, CEILING_STREAMS, threads as u32, cores.of_engine()))
+    let fidelity = tokometer_analysis::fidelity::fidelity(&measured.trace, clock.origin_ns(), &truth)?;
+    Ok(judge::ceiling(&measured, &truth, fidelity.tokens, CEILING_STREAMS, threads as u32, cores.of_engine()))
 }
 
 fn keep(args: &CalibrateArgs, calibration: &Calibration) -> anyhow::Result<()> {

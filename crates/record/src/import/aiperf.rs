@@ -31,16 +31,16 @@ pub(super) fn read(document: &Value, source: &Source<'_>) -> Result<Run, String>
     let version = document["aiperf_version"].as_str().unwrap_or("not told");
     let cell = cell(document)?;
     let mut settings = common::settings(std::slice::from_ref(&cell), "request_count", "none");
-    match dataset(document, "osl") {
-        Some(asked) => settings.max_output_tokens = asked,
-        None => {
-            let mean = metric(document, "output_sequence_length", "tokens")?.and_then(|metric| metric.avg);
-            settings.max_output_tokens = mean.unwrap_or(0.0).round() as u64;
-        }
-    }
+    let asked = dataset(document, "osl");
+    settings.max_output_tokens = if let Some(asked) = asked {
+        asked
+    } else {
+        let mean = metric(document, "output_sequence_length", "tokens")?.and_then(|metric| metric.avg);
+        mean.unwrap_or(0.0).round() as u64
+    };
     let tool = Tool { name: TOOL.to_owned(), version: version.to_owned(), commit: None };
     let mut run = common::run(source, tool, settings, vec![cell])?;
-    if dataset(document, "osl").is_none() {
+    if asked.is_none() {
         let why = format!("{TOOL} does not tell what was asked; this is the mean output");
         run.unknown.insert("settings.max_output_tokens".to_owned(), why);
     }
@@ -88,7 +88,7 @@ fn cell(document: &Value) -> Result<Cell, String> {
     let total = metric(document, "output_token_throughput", "tokens/sec")?.and_then(|metric| metric.avg);
     common::throughput(&mut cell, total, TOOL);
     let figures = |cell: &mut Cell, field: &str, name: &str, unit: &str| {
-        let stated = metric(document, name, unit)?.map(stated).unwrap_or_default();
+        let stated = metric(document, name, unit)?.as_ref().map(stated).unwrap_or_default();
         Ok::<_, String>(common::distribution(cell, field, stated, TOOL))
     };
     cell.ttft_ms = figures(&mut cell, "ttft_ms", "time_to_first_token", "ms")?;
@@ -154,7 +154,7 @@ fn metric(document: &Value, name: &str, unit: &str) -> Result<Option<Metric>, St
     }
 }
 
-fn stated(metric: Metric) -> Stated {
+fn stated(metric: &Metric) -> Stated {
     Stated {
         n: metric.count,
         mean: metric.avg,

@@ -6,8 +6,8 @@ use sha2::{Digest, Sha256};
 
 use crate::store::hex;
 use crate::{
-    Cell, Distribution, Flag, FlagCode, Imported, Method, Phase, Reason, ReasonRule, Run, RunState, Settings,
-    Spread, Status, Throughput, Tool, Window,
+    Cell, Distribution, Figure, Flag, FlagCode, Imported, Method, Order, Phase, Reason, ReasonRule, Run,
+    RunState, Settings, Spread, Status, Throughput, Tool, Window,
 };
 
 /// Samples that a percentile needs (method section 6).
@@ -97,6 +97,9 @@ pub(super) fn settings(cells: &[Cell], decode_test: &str, prefill_mode: &str) ->
         concurrency,
         prefill_contexts,
         prefill_repeats: 1,
+        adaptive: false,
+        repeats: 1,
+        order: Order::Standard,
         duration_seconds: longest.fold(0.0, f64::max),
         max_output_tokens: 0,
         decode_test: decode_test.to_owned(),
@@ -230,12 +233,13 @@ pub(super) fn requests(cell: &mut Cell, ended: u64, failed: Option<u64>, message
 /// A status that the tool's own words decide.
 pub(super) fn decide(cell: &mut Cell, status: Status, text: String) {
     cell.status = status;
-    cell.reason = Some(Reason { rule: ReasonRule::Stated, text, needed: None, available: None });
+    cell.reason =
+        Some(Reason { rule: ReasonRule::Stated, text, needed: None, available: None, figures: Vec::new() });
 }
 
 /// A remark without figures to compare.
 pub(super) fn flag(cell: &mut Cell, code: FlagCode, detail: String) {
-    cell.flags.push(Flag { code, detail, value: None, limit: None });
+    cell.flags.push(Flag { code, detail, figures: Vec::new() });
 }
 
 /// Flags medians over few requests, and short windows.
@@ -247,18 +251,20 @@ pub(super) fn flag_few(cell: &mut Cell) {
         cell.flags.push(Flag {
             code: FlagCode::FewSamples,
             detail,
-            value: Some(ended as f64),
-            limit: Some(FEW_REQUESTS as f64),
+            figures: vec![figure("requests", ended as f64, "requests", FEW_REQUESTS as f64)],
         });
     } else if seconds < SHORT_WINDOW_SECONDS {
         let detail = format!("measured for {seconds:.1} s; limit {SHORT_WINDOW_SECONDS} s");
         cell.flags.push(Flag {
             code: FlagCode::FewSamples,
             detail,
-            value: Some(seconds),
-            limit: Some(SHORT_WINDOW_SECONDS),
+            figures: vec![figure("window", seconds, "s", SHORT_WINDOW_SECONDS)],
         });
     }
+}
+
+fn figure(name: &str, value: f64, unit: &str, limit: f64) -> Figure {
+    Figure { name: name.to_owned(), value, unit: unit.to_owned(), limit: Some(limit) }
 }
 
 /// Median and range of counts.

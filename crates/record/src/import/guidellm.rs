@@ -53,7 +53,8 @@ pub(super) fn read(document: &Value, source: &Source<'_>) -> Result<Run, String>
             benchmark.pointer("/config/strategy/type_").and_then(Value::as_str).unwrap_or("unknown");
         match strategy {
             "concurrent" | "synchronous" => {
-                cells.push(cell(document, benchmark).map_err(|why| format!("benchmark {}: {why}", at + 1))?)
+                let cell = cell(document, benchmark).map_err(|why| format!("benchmark {}: {why}", at + 1))?;
+                cells.push(cell);
             }
             other => left_out.push(other.to_owned()),
         }
@@ -120,8 +121,13 @@ fn cell(document: &Value, benchmark: &Value) -> Result<Cell, String> {
     common::throughput(&mut cell, Some(metric("output_tokens_per_second")?.mean), TOOL);
     let ttft = stated(&metric("time_to_first_token_ms")?);
     cell.ttft_ms = common::distribution(&mut cell, "ttft_ms", ttft, TOOL);
-    let between = stated(&metric("inter_token_latency_ms")?);
+    let told = metric("inter_token_latency_ms")?;
+    let between = Stated { n: Some(totals.successful), ..stated(&told) };
     cell.time_between_tokens_ms = common::distribution(&mut cell, "time_between_tokens_ms", between, TOOL);
+    if told.count != totals.successful {
+        let why = format!("{TOOL} takes each request once for each of its tokens, {} in all", told.count);
+        cell.unknown.insert("time_between_tokens_ms.n".to_owned(), why);
+    }
     cell.average_active_requests = Some(metric("request_concurrency")?.mean);
     cell.tokens.out = Some(common::count(outputs.total_sum, "the sum of output_token_count")?);
     cell.tokens.out_cell = cell.tokens.out;

@@ -280,6 +280,7 @@ fn add_missing(cells: &mut Vec<Cell>, metadata: &Metadata) {
                     text: format!("needs {needed} tokens of KV cache, {TOOL} was told of {budget}; not run"),
                     needed: Some(needed),
                     available: Some(budget),
+                    figures: Vec::new(),
                 });
             } else {
                 let text = format!("not in the file of {TOOL}: skipped by the user, or not reached");

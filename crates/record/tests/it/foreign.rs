@@ -175,6 +175,8 @@ fn guidellm_by_its_figures() {
         assert_eq!(kept.mean, number(&told["mean"]), "{name}");
         assert_eq!((kept.min, kept.max), (number(&told["min"]), number(&told["max"])), "{name}");
     }
+    // Its percentiles weigh a request by its tokens: 12 requests, not 756.
+    assert!(cell.unknown["time_between_tokens_ms.n"].contains("756 in all"));
     let total = cell.throughput.as_ref().map(|rates| rates.total);
     assert_eq!(total, number(&metrics["output_tokens_per_second"]["successful"]["mean"]));
     let active = &metrics["request_concurrency"]["successful"]["mean"];

@@ -64,8 +64,13 @@ pub(crate) fn decode(context: u64, concurrency: u32, total: f64, ttft_ms: f64) -
 pub(crate) fn without_figures(context: u64, concurrency: u32, status: Status) -> Cell {
     let mut cell = Cell::planned(Phase::Decode, context, concurrency);
     cell.status = status;
-    cell.reason =
-        Some(Reason { rule: ReasonRule::Stated, text: String::new(), needed: None, available: None });
+    cell.reason = Some(Reason {
+        rule: ReasonRule::Stated,
+        text: String::new(),
+        figures: vec![],
+        needed: None,
+        available: None,
+    });
     cell
 }
 

@@ -1,0 +1,319 @@
+//! The corpus of bad runs in `tests/runs`: each was measured wrong in one way, and must say so.
+//!
+//! The runs come from the simulated engine's timing model (see `synthetic`), so they can be made again at any time:
+//!
+//! ```sh
+//! TOKOMETER_UPDATE_RUNS=1 cargo test -p tokometer-analysis --test it corpus
+//! ```
+//!
+//! Two of them are sound measurements that were damaged afterwards: `edited-number` and `truncated-trace`. It takes
+//! `tokometer verify` to find them out; here they only must be what they claim to be.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tokometer_analysis::{Context, Telemetry, summarise};
+use tokometer_record::{
+    Cell, CellTrace, FlagCode, LoopEvidence, Outcome, Phase, RecordError, RequestKind, Run, RunFolder,
+    RunState, SampleRow, Settings, Status, Tool,
+};
+use tokometer_sim::Profile;
+
+use crate::build::{MS, SECOND, counters, each_event, event, failure, meta, request, settings};
+use crate::synthetic::Synthetic;
+
+const UPDATE: &str = "TOKOMETER_UPDATE_RUNS";
+const CONTEXT: u64 = 32_768;
+const WINDOW_SECONDS: f64 = 10.0;
+const MAX_OUTPUT: u64 = 300;
+/// All of the corpus together.
+const MOST_BYTES: u64 = 2_000_000;
+
+/// What a run of the corpus must say.
+#[derive(Debug, Clone, Copy)]
+enum Says {
+    Status(Status),
+    Flag(FlagCode),
+}
+
+struct BadRun {
+    name: &'static str,
+    says: Says,
+    trace: CellTrace,
+}
+
+fn cell() -> Synthetic {
+    Synthetic {
+        profile: Arc::new(Profile::builtin("rtx-pro-6000-x4").unwrap()),
+        context: CONTEXT,
+        concurrency: 4,
+        max_output: MAX_OUTPUT,
+        natural_end: None,
+        step_noise: 0.02,
+        step_memory: 0.0,
+        acceptance: 0.0,
+        text_noise: 0.0,
+        seed: 7,
+    }
+}
+
+fn sound() -> CellTrace {
+    cell().trace(WINDOW_SECONDS)
+}
+
+fn corpus() -> Vec<BadRun> {
+    let bad = |name, says, spoil: fn(&mut CellTrace)| {
+        let mut trace = sound();
+        spoil(&mut trace);
+        BadRun { name, says, trace }
+    };
+    vec![
+        bad("sound", Says::Status(Status::Valid), |_| {}),
+        bad("looped-stream", Says::Status(Status::Looped), |trace| {
+            trace.meta.loops.push(LoopEvidence {
+                request: 2,
+                stream: 2,
+                channel: "content".to_owned(),
+                period: 400,
+                cycles: 11,
+                repeated_characters: 4533,
+                excerpt: "and then it said the same thing over again, ".to_owned(),
+            });
+        }),
+        BadRun {
+            name: "warm-cache-sold-as-cold",
+            says: Says::Flag(FlagCode::PrefixHit),
+            trace: warm_prefill(),
+        },
+        bad("other-traffic", Says::Status(Status::Contaminated), |trace| {
+            let ours = made(trace);
+            counters(trace, ours * 1.08);
+        }),
+        bad("fewer-running", Says::Flag(FlagCode::Underfilled), |trace| {
+            trace.samples.iter_mut().for_each(|sample| sample.running = Some(3.0));
+        }),
+        BadRun {
+            name: "early-eos",
+            says: Says::Status(Status::Short),
+            trace: Synthetic { natural_end: Some(60), ..cell() }.trace(WINDOW_SECONDS),
+        },
+        bad("failing-stream", Says::Status(Status::Error), |trace| {
+            // One stream of four; it sends nothing any more.
+            let row = trace.requests.iter().position(|row| row.stream == 3).unwrap();
+            let (number, cut_ns) = (trace.requests[row].request, trace.requests[row].send_ns + 4 * SECOND);
+            trace.requests.retain(|row| row.stream != 3 || row.request == number);
+            let kept: Vec<u32> = trace.requests.iter().map(|row| row.request).collect();
+            trace.events.retain(|event| {
+                kept.contains(&event.request) && (event.request != number || event.arrival_ns < cut_ns)
+            });
+            let failed = &mut trace.requests[row];
+            (failed.outcome, failed.finish_reason, failed.end_ns) = (Outcome::Failed, None, cut_ns);
+            failed.failure = Some(failure("the connection was reset"));
+            let ours = made(trace);
+            counters(trace, ours);
+        }),
+        bad("client-delayed", Says::Status(Status::ClientLimited), |trace| {
+            // It looks twice a second: what came meanwhile waits, several events to a read.
+            each_event(trace, |_, event| {
+                event.lag_ns = (SECOND / 2) - event.arrival_ns % (SECOND / 2);
+                event.last_of_read = event.lag_ns < 40 * MS;
+            });
+        }),
+        bad("clock-step", Says::Flag(FlagCode::ClockStep), |trace| {
+            trace.meta.clock_step_ns = 1_250 * MS;
+        }),
+        bad("unread-events", Says::Status(Status::Error), |trace| {
+            trace.requests[1].unknown_events = Some(3);
+        }),
+        bad("queueing", Says::Status(Status::Queued), |trace| {
+            let wait = |sample: &mut SampleRow| (sample.running, sample.waiting) = (Some(3.0), Some(1.0));
+            trace.samples.iter_mut().for_each(wait);
+        }),
+        BadRun { name: "slowing-server", says: Says::Status(Status::Unstable), trace: slowing() },
+        bad("edited-number", Says::Status(Status::Valid), |_| {}),
+        bad("truncated-trace", Says::Status(Status::Valid), |_| {}),
+    ]
+}
+
+/// Tokens that the requests of a trace brought.
+fn made(trace: &CellTrace) -> f64 {
+    trace.requests.iter().map(|row| crate::build::tokens_of(trace, row.request)).sum()
+}
+
+/// Steps grow by a tenth over the window.
+fn slowing() -> CellTrace {
+    let mut trace = sound();
+    let start = trace.meta.window_start_ns.unwrap();
+    let slower = |time: u64| {
+        let since = time.saturating_sub(start) as f64 / 1e9;
+        time + (since * since / WINDOW_SECONDS * 0.05 * 1e9) as u64
+    };
+    each_event(&mut trace, |_, event| event.arrival_ns = slower(event.arrival_ns));
+    let end = trace.meta.window_end_ns.unwrap();
+    trace.events.retain(|event| event.arrival_ns < end);
+    trace.requests.iter_mut().for_each(|row| row.send_ns = slower(row.send_ns));
+    trace.requests.retain(|row| row.send_ns < end);
+    for row in &mut trace.requests {
+        row.end_ns = slower(row.end_ns);
+        if row.end_ns >= end {
+            (row.outcome, row.end_ns, row.finish_reason) = (Outcome::Cut, end, None);
+            row.completion_tokens = None;
+        }
+    }
+    let ours = made(&trace);
+    counters(&mut trace, ours);
+    trace
+}
+
+/// Three "cold" prompts of which the server had all but the salt.
+fn warm_prefill() -> CellTrace {
+    let mut meta = meta(Phase::Prefill, 1);
+    (meta.context_nominal, meta.max_output_tokens, meta.duration_seconds) = (CONTEXT, 1, 0.0);
+    (meta.window_start_ns, meta.window_end_ns, meta.ready) = (None, None, None);
+    let mut trace = CellTrace { meta, requests: Vec::new(), events: Vec::new(), samples: Vec::new() };
+    for number in 0..3 {
+        let send = u64::from(number) * SECOND;
+        let mut row = request(number, 0, send);
+        (row.kind, row.end_ns) = (RequestKind::Prefill, send + 120 * MS);
+        (row.prompt_tokens, row.cached_tokens) = (Some(CONTEXT), Some(CONTEXT - 512));
+        (row.completion_tokens, row.reads, row.events) = (Some(1), 1, 3);
+        trace.events.push(event(number, row.end_ns, Some(1)));
+        trace.requests.push(row);
+    }
+    counters(&mut trace, 3.0);
+    trace
+}
+
+fn run_settings() -> Settings {
+    Settings {
+        contexts: vec![CONTEXT],
+        prefill_contexts: vec![CONTEXT],
+        max_output_tokens: MAX_OUTPUT,
+        ..settings()
+    }
+}
+
+fn judged(trace: &CellTrace, settings: &Settings) -> Cell {
+    summarise(trace, &Context { simulated: true, ..Context::new(settings) })
+}
+
+/// The run as it is stored.
+fn record(bad: &BadRun) -> Run {
+    let tool = Tool { name: "tokometer".to_owned(), version: "corpus".to_owned(), commit: None };
+    let mut run = Run::new(bad.name.to_owned(), tool, run_settings());
+    run.state = RunState::Finished;
+    run.title = Some(format!("Corpus of bad runs: {}", bad.name));
+    run.simulated = true;
+    run.cells = vec![judged(&bad.trace, &run.settings)];
+    run
+}
+
+fn runs() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/runs")
+}
+
+fn store(bad: &BadRun) {
+    let path = runs().join(bad.name);
+    let _ = fs::remove_dir_all(&path);
+    let folder = RunFolder::create(&runs(), bad.name).unwrap();
+    let mut run = record(bad);
+    let mut trace = bad.trace.clone();
+    trace.meta.run = bad.name.to_owned();
+    let file = folder.save_trace(&trace).unwrap();
+    if bad.name == "truncated-trace" {
+        let path = folder.path.join(&file.file);
+        let whole = fs::read(&path).unwrap();
+        fs::write(&path, &whole[..whole.len() / 2]).unwrap();
+    }
+    run.cells[0].trace = Some(file);
+    if let ("edited-number", Some(rates)) = (bad.name, &mut run.cells[0].throughput) {
+        rates.total *= 1.1;
+    }
+    folder.save_run(&run).unwrap();
+}
+
+fn says(cell: &Cell, says: Says) -> bool {
+    match says {
+        // A status comes with its figures, but for the one that has nothing to say.
+        Says::Status(Status::Valid) => cell.status == Status::Valid && cell.reason.is_none(),
+        Says::Status(status) => {
+            cell.status == status && cell.reason.as_ref().is_some_and(|reason| !reason.figures.is_empty())
+        }
+        Says::Flag(code) => cell.flag(code).is_some_and(|flag| !flag.figures.is_empty()),
+    }
+}
+
+#[test]
+fn every_bad_run_says_so() {
+    for bad in corpus() {
+        let cell = judged(&bad.trace, &run_settings());
+        assert!(says(&cell, bad.says), "{}: {:?} {:?} {:?}", bad.name, cell.status, cell.reason, cell.flags);
+        if let Says::Flag(_) = bad.says {
+            assert_eq!(cell.status, Status::Valid, "{}: {:?}", bad.name, cell.reason);
+        }
+    }
+}
+
+#[test]
+fn throttled_telemetry_says_so() {
+    let settings = run_settings();
+    let telemetry = Telemetry {
+        busy_samples: 400,
+        slowed_share: Some(0.31),
+        power_capped_share: Some(0.5),
+        over_rated_share: Some(0.0),
+    };
+    let context = Context { simulated: true, telemetry: Some(telemetry), ..Context::new(&settings) };
+    let cell = summarise(&sound(), &context);
+    assert!(says(&cell, Says::Status(Status::Throttled)), "{:?}", cell.reason);
+    assert!(says(&cell, Says::Flag(FlagCode::PowerCapped)));
+}
+
+#[test]
+fn the_stored_runs_are_those() {
+    if std::env::var_os(UPDATE).is_some() {
+        corpus().iter().for_each(store);
+    }
+    for bad in corpus() {
+        let folder = RunFolder::open(&runs().join(bad.name)).unwrap();
+        let stored = folder.load_run().unwrap();
+        let file = stored.cells[0].trace.clone().unwrap();
+        let mut cell = stored.cells[0].clone();
+        cell.trace = None;
+        let expected = &record(&bad).cells[0];
+        match bad.name {
+            "edited-number" => assert_ne!(&cell, expected),
+            _ => assert_eq!(&cell, expected, "{}: make the corpus again with {UPDATE}=1", bad.name),
+        }
+        match (bad.name, folder.load_trace(&file)) {
+            ("truncated-trace", Err(RecordError::TraceChanged { .. })) => {}
+            ("truncated-trace", other) => panic!("a truncated trace was read: {other:?}"),
+            (_, loaded) => {
+                let loaded = loaded.unwrap();
+                assert_eq!((loaded.requests, loaded.events), (bad.trace.requests, bad.trace.events));
+            }
+        }
+    }
+}
+
+#[test]
+fn the_corpus_is_small_and_has_no_other_runs() {
+    let mut bytes = 0;
+    let mut names = Vec::new();
+    for entry in fs::read_dir(runs()).unwrap().map(Result::unwrap).filter(|entry| entry.path().is_dir()) {
+        names.push(entry.file_name().into_string().unwrap());
+        for file in [entry.path().join("run.json"), entry.path().join("trace")] {
+            bytes += if file.is_dir() {
+                fs::read_dir(&file).unwrap().map(|trace| trace.unwrap().metadata().unwrap().len()).sum()
+            } else {
+                fs::metadata(&file).unwrap().len()
+            };
+        }
+    }
+    names.sort();
+    let mut expected: Vec<&str> = corpus().iter().map(|bad| bad.name).collect();
+    expected.sort_unstable();
+    assert_eq!(names, expected);
+    assert!(bytes < MOST_BYTES, "{bytes} bytes");
+}
