@@ -177,8 +177,8 @@ impl Measuring<'_> {
         }
     }
 
-    /// Saves the trace, judges the measurement and, with repeats, its cell, saves the record: in this order, so that the record never names a
-    /// file that is not there.
+    /// Saves the trace, judges the measurement and, with repeats, its cell, saves the record: in this order, so
+    /// that the record never names a file that is not there.
     fn keep(&self, run: &mut Run, trace: &CellTrace) -> anyhow::Result<Cell> {
         let meta = &trace.meta;
         let machine = self.site.observed.over(trace);
