@@ -59,6 +59,11 @@ fn trace(run: &str, context: u64, concurrency: u32, rate: f64) -> CellTrace {
             context_nominal: context,
             concurrency,
             max_output_tokens: 4096,
+            repeat: None,
+            adaptive: None,
+            counters_window_start: None,
+            counters_window_end: None,
+            counters_by_request: Vec::new(),
             duration_seconds: 30.0,
             window_start_ns: Some(READY),
             window_end_ns: Some(END),
@@ -120,6 +125,7 @@ fn trace(run: &str, context: u64, concurrency: u32, rate: f64) -> CellTrace {
                 token_source: TokenSource::Usage,
                 reads: tokens,
                 events: tokens,
+                unknown_events: Some(0),
             });
             send = arrival.min(END);
         }

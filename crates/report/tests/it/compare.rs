@@ -21,7 +21,8 @@ fn made(runs: &[Run]) -> (Comparison, Html, String) {
 #[test]
 fn what_differs_comes_before_the_ratios() {
     let (comparison, page, whole) = made(&[rtx(), h200()]);
-    let sections: Vec<&str> = select(&page, "main section").iter().filter_map(|section| section.value().id()).collect();
+    let sections: Vec<&str> =
+        select(&page, "main section").iter().filter_map(|section| section.value().id()).collect();
     assert_eq!(sections[..2], ["settings", "against-b"]);
     for notice in &comparison.notices {
         assert!(select(&page, ".notices li").iter().any(|said| text(said) == notice.text), "{}", notice.text);
@@ -40,12 +41,16 @@ fn every_ratio_is_there() {
     let ratios = &comparison.against[0];
     assert!(ratios.decode_pairs > 20);
     let headline = &select(&page, "table.ratios")[0];
-    let cells = headline.select(&scraper::Selector::parse("td").unwrap()).map(|cell| text(&cell)).collect::<Vec<_>>();
+    let cells =
+        headline.select(&scraper::Selector::parse("td").unwrap()).map(|cell| text(&cell)).collect::<Vec<_>>();
     assert_eq!(cells.len(), 48);
     let shown = cells.iter().filter(|cell| cell.contains('→')).count();
     assert_eq!(shown, ratios.decode_pairs as usize);
-    assert!(cells[0].starts_with("2.07 108.2 → 224.2 tok/s"), "{}", cells[0]);
-    assert!(text(&select(&page, "#against-b")[0]).contains(&format!("{} of 48 decode cells", ratios.decode_pairs)));
+    assert!(cells[0].starts_with("2.07108.2 → 224.2 tok/s"), "{}", cells[0]);
+    assert!(
+        text(&select(&page, "#against-b")[0])
+            .contains(&format!("{} of 48 decode cells", ratios.decode_pairs))
+    );
     let charts = select(&page, "#overlays svg.chart");
     assert_eq!(charts.len(), 7, "a chart for each of six contexts, and prefill");
 }
