@@ -200,7 +200,15 @@
   const users = find("users");
   if (users) {
     const run = JSON.parse(find("run").textContent);
-    const number = (value) => (Math.round(value * 100) / 100).toLocaleString("en-US");
+    // Numbers as the page writes them: never more digits than the record has.
+    const decimals = (value, most) => Math.min(most, (String(value).split(".")[1] ?? "").length);
+    const fixed = (value, digits) => value.toFixed(digits).replace(/\B(?<!\.\d*)(?=(\d{3})+(?!\d))/g, ",");
+    const number = (value) => fixed(value, decimals(value, 2));
+    const tokens = (value) => {
+      const most = value >= 1000 ? 0 : value >= 10 || value === 0 ? 1 : value >= 1 ? 2 : value >= 0.1 ? 3 : 4;
+      return fixed(value, Math.min(most, Math.max(decimals(value, most), most > 0 ? 1 : 0)));
+    };
+    const words = { planned: "not reached", short: "short outputs" };
     const rate = (cell) => cell.per_request_rate?.p50 ?? null;
     const ttft = (cell) => cell.ttft_ms?.p50 ?? null;
     const isValid = (cell) => cell.status === "valid" && cell.throughput;
@@ -210,8 +218,8 @@
       const isServed = (cell) =>
         isValid(cell) && rate(cell) !== null && rate(cell) >= least && ttft(cell) !== null && ttft(cell) <= most;
       const why = (cell) => {
-        if (cell.status !== "valid") return cell.status.replaceAll("_", " ");
-        if (rate(cell) !== null && rate(cell) < least) return `${number(rate(cell))} tok/s`;
+        if (cell.status !== "valid") return words[cell.status] ?? cell.status.replaceAll("_", " ");
+        if (rate(cell) !== null && rate(cell) < least) return `${tokens(rate(cell))} tok/s`;
         if (ttft(cell) !== null && ttft(cell) > most) return `TTFT ${number(ttft(cell) / 1000)} s`;
         return "no median";
       };
@@ -222,9 +230,9 @@
         const best = cells.findLastIndex(isServed);
         const settled = cells.length && ["valid", "over_limit", "over_capacity"].includes(cells[0].status);
         const next = cells[best + 1];
-        const words = next ? [`at ${next.concurrency}:`, why(next)] : ["highest", "measured"];
+        const said = next ? [`at ${next.concurrency}:`, why(next)] : ["highest", "measured"];
         entry.querySelector("b").textContent = best >= 0 ? cells[best].concurrency : settled ? "none" : "–";
-        all("span", entry).forEach((span, place) => { span.textContent = words[place]; });
+        all("span", entry).forEach((span, place) => { span.textContent = said[place]; });
       }
       say("Users served updated");
     };

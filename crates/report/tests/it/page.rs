@@ -156,10 +156,10 @@ fn evidence_names_what_figures_rest_on() {
     let page = parsed(&run);
     let words = text(&select(&page, "#evidence")[0]);
     for said in [
-        "8K × 8 1,010 1,000 +1.00",
-        "trace/x.parquet 12,345",
+        "8K × 81,0101,000+1.00",
+        "trace/x.parquet12,345",
         &"ab".repeat(32),
-        "engine.version 0.11.2 GET /version",
+        "engine.version0.11.2GET /version",
     ] {
         assert!(words.replace('\u{a0}', " ").contains(said), "{said}: {words}");
     }
