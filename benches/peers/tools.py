@@ -442,5 +442,5 @@ ALL = [Tokometer, VllmBenchRust, VllmBenchServe, AiPerf, GuideLlm, LlamaBenchy, 
 # Tools that can't be had here, and why: rows of the table all the same.
 ABSENT = {
     "llm-inference-bench": "no package of it on PyPI; it is one file of a repository, and only package registries can be reached here",
-    "genai-perf": "not tried: its authors retire it for AIPerf, and its load generator wants a newer glibc than Debian 12 has",
+    "genai-perf": "not tried: its authors retire it for AIPerf",
 }

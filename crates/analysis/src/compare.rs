@@ -18,6 +18,7 @@ use crate::samples::LEVEL;
 
 pub use gates::Gate;
 pub use users::parse_service_level;
+pub(crate) use users::{Keeps, answer};
 
 /// Smallest change that counts as one, as a share.
 const NOISE_FLOOR: f64 = 0.01;

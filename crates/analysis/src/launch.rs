@@ -121,6 +121,22 @@ fn engine(run: &Run) -> Option<&'static EngineFlags> {
     })
 }
 
+/// True if the launch command tells the engine to accept drafts whatever the model says: a rate made so says nothing
+/// about real text.
+pub(crate) fn forces_acceptance(run: &Run) -> bool {
+    let Some(launch) = Launch::of(run) else { return false };
+    let forced = [
+        "env SGLANG_SIMULATE_ACC_LEN",
+        "env SGLANG_SIMULATE_ACC_METHOD",
+        "env TLLM_SPEC_DECODE_FORCE_NUM_ACCEPTED_TOKENS",
+    ];
+    let config = launch.last(&["--speculative-config", "-sc"]).and_then(Given::value).unwrap_or_default();
+    let method = serde_json::from_str::<serde_json::Value>(&config)
+        .ok()
+        .and_then(|config| Some(config.get("rejection_sample_method")?.as_str()?.to_owned()));
+    launch.last(&forced).is_some() || method.is_some_and(|method| method == "synthetic")
+}
+
 /// The settings of a run's engine as they took effect: what the launch command states, what the server told,
 /// else the engine's default. One entry for each setting that its engine has; where the engine is not one
 /// whose flags are known, only what the server told.

@@ -9,7 +9,7 @@
 //! ```no_run
 //! use tokometer_analysis::{Context, summarise};
 //! # fn example(trace: &tokometer_record::CellTrace, run: &tokometer_record::Run) {
-//! let cell = summarise(trace, &Context { simulated: run.simulated, ..Context::new(&run.settings) });
+//! let cell = summarise(trace, &Context::of(run, trace.meta.phase, trace.meta.context_nominal));
 //! println!("{}: {:?}", cell.name(), cell.throughput.map(|rates| rates.total));
 //! # }
 //! ```
@@ -27,6 +27,7 @@ mod launch;
 mod ledger;
 mod prefill;
 mod rates;
+mod reanalyse;
 mod repeats;
 mod samples;
 mod server;
@@ -34,15 +35,18 @@ mod speculative;
 pub mod telemetry;
 mod units;
 mod verdict;
+pub mod verify;
 
-use tokometer_record::{Cell, CellTrace, Phase, Settings};
+use tokometer_record::{Cell, CellTrace, Phase, Run, Settings};
 
 pub use compare::{CompareOptions, Gate, compare, parse_service_level};
 pub use detail::detail;
 pub use error::AnalysisError;
 pub use exit::exit_code;
 pub use launch::effective as effective_settings;
+pub use reanalyse::{Part, add_count, part_of_window, users_by_requests};
 pub use repeats::combine;
+pub use verify::{FoundTrace, verify};
 
 /// What a trace does not say about its cell.
 #[derive(Debug, Clone, Copy)]
@@ -87,6 +91,33 @@ pub struct Telemetry {
     pub power_capped_share: Option<f64>,
     /// Share of these with a clock above its rated maximum.
     pub over_rated_share: Option<f64>,
+}
+
+impl<'a> Context<'a> {
+    /// What a run's record says of one of its rows: all that is needed to compute the row again from its trace.
+    pub fn of(run: &'a Run, phase: Phase, context_nominal: u64) -> Context<'a> {
+        Context {
+            settings: &run.settings,
+            simulated: run.simulated,
+            retuned: run.settings.allow_busy == Some(true),
+            synthetic_acceptance: launch::forces_acceptance(run),
+            telemetry: None,
+            expected_prompt_tokens: Some(expected_prompt_tokens(run, phase, context_nominal)),
+        }
+    }
+}
+
+/// Tokens between a prefill prompt and the model's length that stay free.
+const PREFILL_MARGIN: u64 = 64;
+
+/// Prompt tokens that a row aims at: its label, of a prefill row less where the model needs it so (method 5.1).
+pub fn expected_prompt_tokens(run: &Run, phase: Phase, context_nominal: u64) -> u64 {
+    match (phase, run.model.max_length) {
+        (Phase::Prefill, Some(max)) if context_nominal <= max => {
+            context_nominal.min(max.saturating_sub(PREFILL_MARGIN).max(1))
+        }
+        _ => context_nominal,
+    }
 }
 
 /// The row of a measured cell: every number of method section 4, its uncertainty, its verdict.

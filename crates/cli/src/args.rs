@@ -48,6 +48,10 @@ pub(crate) enum Command {
     Import(ImportArgs),
     /// Lay runs side by side: what differs in their settings, then a ratio for each cell
     Compare(CompareArgs),
+    /// Analyse a run's traces again, with another window or with limits for its users
+    Analyse(AnalyseArgs),
+    /// Check a run: compute every number again from its traces, and hold it against itself
+    Verify(VerifyArgs),
     /// Print the JSON Schema of the record
     Schema,
 }
@@ -437,6 +441,47 @@ pub(crate) struct ImportArgs {
     /// Print only the path of the page
     #[arg(long)]
     pub(crate) quiet: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "A window is a part of the recorded one, counted from its start. Limits are kept by a cell where the \
+                  lower 95 % bound of the share of its requests that keep all of them reaches the share asked for \
+                  (90 % unless said). Nothing is written without --out.\n\nExamples:\n  \
+                  tokometer analyse runs/<id> --window 10s..25s\n  \
+                  tokometer analyse runs/<id> --slo 'ttft<=1s,rate>=50'\n  \
+                  tokometer analyse runs/<id> --slo 'ttft<=500ms,share>=95%' --json"
+)]
+pub(crate) struct AnalyseArgs {
+    /// Folder of a run, or its run.json
+    pub(crate) run: PathBuf,
+    /// Part of each window: `10s..25s`, `10s..`, `..25s`
+    #[arg(long, value_name = "FROM..TO")]
+    pub(crate) window: Option<String>,
+    /// Limits that a served user's request keeps: `ttft<=1s,rate>=50,share>=90%`
+    #[arg(long, value_name = "LIMITS")]
+    pub(crate) slo: Option<String>,
+    /// Save the result as a run of its own in this folder for runs (needs --window)
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Print one JSON document on standard output
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "A failure is a contradiction: a number that does not follow from the trace, a trace that was changed, a \
+                  record that does not agree with itself. A warning is a figure that somebody should look at. Exit code: \
+                  0 without failures, 1 with.\n\nExamples:\n  tokometer verify runs/<id>\n  \
+                  tokometer verify runs/<id> --json"
+)]
+pub(crate) struct VerifyArgs {
+    /// Folder of a run, or its run.json
+    pub(crate) run: PathBuf,
+    /// Print one JSON document on standard output
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]

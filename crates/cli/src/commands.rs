@@ -1,5 +1,6 @@
 //! One file a command. Each returns the exit code of method section 8.
 
+pub(crate) mod analyse;
 pub(crate) mod calibrate;
 pub(crate) mod compare;
 pub(crate) mod demo;
@@ -9,3 +10,4 @@ pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod schema;
 pub(crate) mod sim;
+pub(crate) mod verify;

@@ -26,6 +26,8 @@ fn main() -> ExitCode {
         Command::Report(args) => commands::report::report(&args),
         Command::Import(args) => commands::import::import(&args),
         Command::Compare(args) => commands::compare::compare(&args),
+        Command::Analyse(args) => commands::analyse::analyse(&args),
+        Command::Verify(args) => commands::verify::verify(&args),
         Command::Schema => commands::schema::schema(),
     };
     match result {

@@ -216,7 +216,6 @@ impl Session {
             interrupt,
             live,
         };
-        let retuned = self.target.allow_busy;
         let prefill_output = std::cell::Cell::new(prompts::PREFILL_OUTPUT);
         measure::Measuring {
             conductor: &conductor,
@@ -224,7 +223,6 @@ impl Session {
             site,
             progress: &progress,
             adaptive: self.matrix.adaptive,
-            retuned,
             prefill_output,
             rows: std::cell::RefCell::default(),
         }

@@ -24,6 +24,7 @@ pub mod hardware;
 pub mod import;
 pub mod page;
 pub mod published;
+pub mod reanalysis;
 pub mod repeats;
 pub mod run;
 pub mod schema;
@@ -33,6 +34,7 @@ pub mod telemetry;
 pub mod trace;
 pub mod truth;
 pub mod verdict;
+pub mod verification;
 
 pub use adaptive::{AdaptiveCheck, AdaptiveEnd, AdaptiveWindow};
 pub use calibration::Calibration;
@@ -50,7 +52,7 @@ pub use run::{
     Settings, Target, Tool,
 };
 pub use speculative::{Speculative, SpeculativeSource};
-pub use store::RunFolder;
+pub use store::{RunFolder, StoredTrace};
 pub use telemetry::{
     CellTelemetry, DeviceMeta, DeviceSample, DeviceTelemetry, HostSample, Reading, Telemetry, TelemetryMeta,
 };
@@ -59,6 +61,7 @@ pub use trace::{
     RequestRow, SampleRow, StampSource, TokenSource, TraceMeta,
 };
 pub use verdict::{Figure, Flag, FlagCode, Reason, ReasonRule, Status};
+pub use verification::Verification;
 
 /// Tokens in one `K` of a context label: labels count in 1024 (`8K` = 8192).
 pub const CONTEXT_K: u64 = 1024;

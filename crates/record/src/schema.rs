@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use crate::{Comparison, Run};
+use crate::reanalysis::Reanalysis;
+use crate::{Comparison, Run, Verification};
 
 /// The JSON Schema (draft 2020-12) of `run.json`.
 pub fn run() -> Value {
@@ -15,5 +16,19 @@ pub fn run() -> Value {
 pub fn comparison() -> Value {
     let mut schema = schemars::schema_for!(Comparison);
     schema.insert("title".to_owned(), Value::from(format!("Comparison, {}", Comparison::SCHEMA)));
+    schema.to_value()
+}
+
+/// The JSON Schema (draft 2020-12) of what `tokometer verify --json` prints.
+pub fn verification() -> Value {
+    let mut schema = schemars::schema_for!(Verification);
+    schema.insert("title".to_owned(), Value::from(format!("Verification, {}", Verification::SCHEMA)));
+    schema.to_value()
+}
+
+/// The JSON Schema (draft 2020-12) of what `tokometer analyse --json` prints.
+pub fn reanalysis() -> Value {
+    let mut schema = schemars::schema_for!(Reanalysis);
+    schema.insert("title".to_owned(), Value::from(format!("Analysis, {}", Reanalysis::SCHEMA)));
     schema.to_value()
 }

@@ -25,6 +25,17 @@ pub struct RunFolder {
     run_name: OsString,
 }
 
+/// A trace as it was found.
+#[derive(Debug)]
+pub struct StoredTrace {
+    /// SHA-256 of the file, hex.
+    pub sha256: String,
+    /// Size in bytes.
+    pub bytes: u64,
+    /// What it holds, if it can be read.
+    pub trace: Result<CellTrace, RecordError>,
+}
+
 /// Name of the run document in its folder.
 const RUN_FILE: &str = "run.json";
 /// Name of the file that holds space for the last write of a run on a full disk.
@@ -146,18 +157,40 @@ impl RunFolder {
 
     /// Reads a cell's trace, and checks that it is the one that the run document names.
     pub fn load_trace(&self, trace: &TraceFile) -> Result<CellTrace, RecordError> {
-        let relative = Path::new(&trace.file);
-        if !relative.components().all(|part| matches!(part, Component::Normal(_))) {
-            let why = format!("its trace {:?} lies outside of the run's folder", trace.file);
-            return Err(RecordError::Damaged { path: self.run_file(), why });
-        }
-        let path = self.path.join(relative);
+        let path = self.trace_path(trace)?;
         let bytes = fs::read(&path).map_err(|source| RecordError::Read { path: path.clone(), source })?;
         let found = sha256(&bytes);
         if found != trace.sha256 {
             return Err(RecordError::TraceChanged { path, found, recorded: trace.sha256.clone() });
         }
         trace::parquet::read(Bytes::from(bytes), &path)
+    }
+
+    /// A trace as it lies in the folder, whatever its state; `None` where there is no such file.
+    pub fn find_trace(&self, trace: &TraceFile) -> Result<Option<StoredTrace>, RecordError> {
+        let path = self.trace_path(trace)?;
+        let bytes = match fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(source) => return Err(RecordError::Read { path, source }),
+        };
+        let (sha256, size) = (sha256(&bytes), bytes.len() as u64);
+        Ok(Some(StoredTrace { sha256, bytes: size, trace: trace::parquet::read(Bytes::from(bytes), &path) }))
+    }
+
+    /// Where a trace lies. Records come from anywhere: a path that leads out of the folder is refused.
+    fn trace_path(&self, trace: &TraceFile) -> Result<PathBuf, RecordError> {
+        let relative = Path::new(&trace.file);
+        if relative.components().all(|part| matches!(part, Component::Normal(_))) {
+            return Ok(self.path.join(relative));
+        }
+        let why = format!("its trace {:?} lies outside of the run's folder", trace.file);
+        Err(RecordError::Damaged { path: self.run_file(), why })
+    }
+
+    /// The run document as JSON, as it was written.
+    pub fn load_document(&self) -> Result<Value, RecordError> {
+        self.read_document()
     }
 
     /// The run document as JSON, its schema checked.

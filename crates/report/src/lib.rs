@@ -24,7 +24,8 @@ mod svg;
 mod view;
 mod words;
 
-use tokometer_record::{CellDetail, Comparison, Run};
+use tokometer_record::reanalysis::Reanalysis;
+use tokometer_record::{CellDetail, Comparison, Run, Verification};
 
 pub use format::{Format, Picture, Terminal};
 
@@ -71,6 +72,16 @@ pub fn terminal(run: &Run, width: usize, colour: bool) -> String {
 /// A comparison as a table for a terminal of `width` columns; no escape codes unless `colour`.
 pub fn compare_terminal(comparison: &Comparison, width: usize, colour: bool) -> String {
     format::terminal::compare::render(comparison, Terminal { width, colour })
+}
+
+/// What a verification found, for a terminal of `width` columns; no escape codes unless `colour`.
+pub fn verify_terminal(verification: &Verification, width: usize, colour: bool) -> String {
+    format::terminal::verify::render(verification, Terminal { width, colour })
+}
+
+/// Users within limits from a re-analysis, for a terminal of `width` columns; empty where no limits were given.
+pub fn users_terminal(result: &Reanalysis, width: usize, colour: bool) -> String {
+    format::terminal::users::render(result, Terminal { width, colour })
 }
 
 /// The run as one HTML file that needs no network, without the details of its cells.

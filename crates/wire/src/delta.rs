@@ -4,18 +4,20 @@
 //! by serde_json, and its shape is learnt ([`template`]): the bytes that stay, and holes for text and numbers.
 //! An event that matches the learnt bytes is read from the holes alone; any other goes to serde_json.
 
+mod counts;
 pub(crate) mod escape;
 mod json;
 mod template;
 
 use serde_json::Value;
 
-use crate::dialect::{Count, Rules};
+use crate::dialect::Rules;
 use crate::exchange::Channel;
 use crate::repetition::Texts;
 
+pub(crate) use counts::Counts;
 pub(crate) use json::error_message;
-use template::Template;
+use template::{Alike, Template};
 
 /// What one event says.
 #[derive(Debug, Default, Clone, PartialEq)]
@@ -26,10 +28,8 @@ pub(crate) struct Delta {
     pub(crate) token_ids: u32,
     /// What its usage counts.
     pub(crate) counted: Counted,
-    /// Token counts, unless they are all zero.
-    pub(crate) usage: Usage,
-    /// An engine's own counters.
-    pub(crate) engine: EngineCounters,
+    /// Token counts, by usage and by an engine's own counters.
+    pub(crate) counts: Counts,
     /// What is rare.
     pub(crate) rare: Option<Box<Rare>>,
 }
@@ -45,33 +45,6 @@ pub(crate) enum Counted {
     All,
 }
 
-/// Token counts as the server states them.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Usage {
-    pub(crate) prompt: Option<u64>,
-    pub(crate) completion: Option<u64>,
-    pub(crate) cached: Option<u64>,
-    pub(crate) reasoning: Option<u64>,
-}
-
-impl Usage {
-    /// Some servers put zeros on every event instead of leaving usage out.
-    fn drop_zeros(&mut self) {
-        if self.prompt.unwrap_or(0) == 0 && self.completion.unwrap_or(0) == 0 {
-            *self = Usage::default();
-        }
-    }
-}
-
-/// Counters of the engine, beside or instead of usage.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct EngineCounters {
-    /// Prompt tokens processed, those found in the cache left out.
-    pub(crate) prompt: Option<u64>,
-    pub(crate) cached: Option<u64>,
-    pub(crate) generated: Option<u64>,
-}
-
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(crate) struct Rare {
     pub(crate) finish_reason: Option<String>,
@@ -80,6 +53,16 @@ pub(crate) struct Rare {
     pub(crate) error: Option<String>,
     /// The event closes the stream.
     pub(crate) done: bool,
+}
+
+/// An event like the one before.
+#[derive(Debug)]
+pub(crate) struct Known<'s, 'a> {
+    pub(crate) delta: &'s Delta,
+    /// Of its counts only those of the output can differ from those of the event before.
+    pub(crate) again: bool,
+    /// What is behind it.
+    pub(crate) rest: &'a [u8],
 }
 
 /// The event is no JSON object.
@@ -95,6 +78,8 @@ pub(crate) struct Scanner {
     /// The shapes learnt last; the first was met last.
     templates: [Template; 2],
     lessons: u32,
+    /// What the last event says that had no shape that was learnt.
+    other: Delta,
 }
 
 impl Scanner {
@@ -104,57 +89,59 @@ impl Scanner {
         self.lessons = 0;
     }
 
-    /// Reads one event into `delta`; its text goes to `texts`.
+    /// Reads the event at the start of `input` if it is like the last one; its text goes to `texts`. `close` takes
+    /// what must follow it. None, with nothing done, if something else is there.
+    #[inline]
+    pub(crate) fn read_alike<'s, 'a>(
+        &'s mut self,
+        input: &'a [u8],
+        close: impl FnOnce(&'a [u8]) -> Option<&'a [u8]>,
+        texts: &mut Texts,
+    ) -> Option<Known<'s, 'a>> {
+        let template = &mut self.templates[0];
+        let Alike { text, escaped, rest } = template.read(input)?;
+        let rest = close(rest)?;
+        let again = template.is_known_again();
+        let delta = template.says();
+        texts.push_from(delta.payload, text, escaped);
+        Some(Known { delta, again, rest })
+    }
+
+    /// Reads one event; its text goes to `texts`.
     pub(crate) fn read(
         &mut self,
         data: &[u8],
         rules: &Rules,
         texts: &mut Texts,
-        delta: &mut Delta,
-    ) -> Result<(), Unreadable> {
-        if self.templates[0].read(data, texts, delta) {
-            return Ok(());
-        }
-        if self.templates[1].read(data, texts, delta) {
-            self.templates.swap(0, 1);
-            self.lessons = 0;
-            return Ok(());
+    ) -> Result<&mut Delta, Unreadable> {
+        self.templates.iter_mut().for_each(Template::begin_anew);
+        for place in 0..self.templates.len() {
+            let alike = self.templates[place].read(data);
+            if let Some(Alike { text, escaped, .. }) = alike.filter(|alike| is_blank(alike.rest)) {
+                if place > 0 {
+                    self.templates.swap(0, place);
+                    self.lessons = 0;
+                }
+                self.other = self.templates[0].says().clone();
+                texts.push_from(self.other.payload, text, escaped);
+                return Ok(&mut self.other);
+            }
         }
         let value: Value = serde_json::from_slice(data).map_err(|error| Unreadable(error.to_string()))?;
-        *delta = json::read(&value, rules, texts)?;
-        let ordinary = delta.payload.is_some() && delta.rare.as_ref().is_none_or(|rare| rare.is_ordinary());
+        self.other = json::read(&value, rules, texts)?;
+        let rare = self.other.rare.as_ref();
+        let ordinary = self.other.payload.is_some() && rare.is_none_or(|rare| rare.is_ordinary());
         if ordinary && self.lessons < MAX_LESSONS {
             self.lessons += 1;
             self.templates.swap(0, 1);
             self.templates[0].learn(data, rules);
         }
-        Ok(())
+        Ok(&mut self.other)
     }
 }
 
-impl Delta {
-    fn put(&mut self, count: Count, number: u64) {
-        let place = match count {
-            Count::Prompt => &mut self.usage.prompt,
-            Count::Completion => &mut self.usage.completion,
-            Count::Cached => &mut self.usage.cached,
-            Count::FlatReasoning if self.usage.reasoning.is_some() => return,
-            Count::Reasoning | Count::FlatReasoning => &mut self.usage.reasoning,
-            Count::EnginePrompt => &mut self.engine.prompt,
-            Count::EngineCached => &mut self.engine.cached,
-            Count::EngineGenerated => &mut self.engine.generated,
-        };
-        *place = Some(number);
-    }
-
-    fn clear(&mut self) {
-        self.payload = None;
-        self.token_ids = 0;
-        self.counted = Counted::First;
-        self.usage = Usage::default();
-        self.engine = EngineCounters::default();
-        self.rare = None;
-    }
+fn is_blank(data: &[u8]) -> bool {
+    data.iter().all(u8::is_ascii_whitespace)
 }
 
 impl Rare {

@@ -1,6 +1,7 @@
 //! The token ledger of one request: a cumulative count from the best source that the server offers.
 
-use crate::delta::{Counted, Delta, EngineCounters, Usage};
+use crate::delta::{Counted, Counts, Delta};
+use crate::dialect::Count;
 use crate::exchange::TokenSource;
 
 /// Further choices that are told apart; nobody asks for so many.
@@ -23,11 +24,10 @@ pub(crate) struct Ledger {
     usage_per_event: bool,
     engine_per_event: bool,
     finished: bool,
-    /// Of the first choice, or of all by the last usage.
-    usage: Usage,
+    /// The last that were told; completion tokens of the first choice, or of all by the last usage.
+    counts: Counts,
     /// Output tokens of each further choice.
     others: Vec<u64>,
-    engine: EngineCounters,
     token_ids: u64,
     /// The highest count that was told with an event.
     told: u64,
@@ -50,28 +50,33 @@ pub(crate) struct Fell {
 }
 
 impl Ledger {
-    /// Enters one event.
-    pub(crate) fn enter(&mut self, delta: &Delta) -> Result<Entry, Fell> {
-        let is_payload = delta.payload.is_some();
-        self.payload_events += u32::from(is_payload);
-        self.finished |= delta.rare.as_ref().is_some_and(|rare| rare.finish_reason.is_some());
+    /// Enters one event. `again` if of its counts only those of the output can differ from those of the event before.
+    #[inline]
+    pub(crate) fn enter(&mut self, delta: &Delta, again: bool) -> Result<Entry, Fell> {
+        let payload = u32::from(delta.payload.is_some());
         self.token_ids += u64::from(delta.token_ids);
+        let to = delta.counts.value(Count::Completion);
+        let is_next = again && to > self.told && !delta.counts.is_told(Count::EngineGenerated);
+        if is_next && self.usage_per_event && !self.finished && self.others.is_empty() {
+            return Ok(self.enter_next(payload, to));
+        }
+        if !again {
+            self.enter_rare(delta);
+        }
         let by_usage = match delta.counted {
-            Counted::First => self
-                .enter_usage(delta.usage)
-                .map(|count| count.map(|count| count.saturating_add(self.of_others()))),
-            Counted::Other(choice) => self.enter_other(choice, delta.usage),
-            Counted::All => self.enter_all(delta.usage),
+            _ if delta.counts.has_no_usage() => None,
+            Counted::First if self.others.is_empty() => self.enter_usage(&delta.counts, payload)?,
+            _ => self.enter_choice(delta, payload)?,
         };
-        // An event whose count cannot be is not handed out.
-        let by_usage = by_usage.inspect_err(|_| self.payload_events -= u32::from(is_payload))?;
-        let by_engine = self.enter_engine(delta.engine);
+        let by_engine = self.enter_engine(&delta.counts);
+        // An event whose count cannot be is not handed out, so it counts only now.
+        self.payload_events += payload;
         if !self.finished {
             self.usage_per_event |= by_usage.is_some();
             self.engine_per_event |= by_engine.is_some();
-            self.open_payload_events += u32::from(is_payload);
-            self.counted_by_usage += u32::from(is_payload && by_usage.is_some());
-            self.counted_by_engine += u32::from(is_payload && by_engine.is_some());
+            self.open_payload_events += payload;
+            self.counted_by_usage += payload & u32::from(by_usage.is_some());
+            self.counted_by_engine += payload & u32::from(by_engine.is_some());
         }
         let told = if self.usage_per_event {
             by_usage
@@ -80,32 +85,71 @@ impl Ledger {
         } else {
             by_engine.filter(|_| self.engine_per_event)
         };
-        let rose = told.is_some_and(|count| count > self.told);
-        self.told = self.told.max(told.unwrap_or(0));
-        Ok(Entry { tokens: told.map(|count| u32::try_from(count).unwrap_or(u32::MAX)), rose })
+        let Some(count) = told else { return Ok(Entry { tokens: None, rose: false }) };
+        let rose = count > self.told;
+        self.told = self.told.max(count);
+        Ok(Entry { tokens: Some(u32::try_from(count).unwrap_or(u32::MAX)), rose })
+    }
+
+    /// The common case: the usage of the event before, but for more output tokens.
+    #[inline]
+    fn enter_next(&mut self, payload: u32, to: u64) -> Entry {
+        self.payload_events += payload;
+        self.open_payload_events += payload;
+        self.counted_by_usage += payload;
+        self.counts.put(Count::Completion, to);
+        self.told = to;
+        Entry { tokens: Some(u32::try_from(to).unwrap_or(u32::MAX)), rose: true }
+    }
+
+    /// What is the same on most events.
+    fn enter_rare(&mut self, delta: &Delta) {
+        self.finished |= delta.rare.as_ref().is_some_and(|rare| rare.finish_reason.is_some());
+        let is_whole = matches!(delta.counted, Counted::First | Counted::All);
+        if is_whole && !delta.counts.has_no_usage() {
+            self.counts.take_over(&delta.counts, &[Count::Prompt, Count::Cached, Count::Reasoning]);
+        }
+        self.counts.take_over(&delta.counts, &[Count::EnginePrompt, Count::EngineCached]);
     }
 
     /// The count of this usage, where it has one.
-    fn enter_usage(&mut self, usage: Usage) -> Result<Option<u64>, Fell> {
-        self.usage.prompt = usage.prompt.or(self.usage.prompt);
-        self.usage.cached = usage.cached.or(self.usage.cached);
-        self.usage.reasoning = usage.reasoning.or(self.usage.reasoning);
+    #[inline]
+    fn enter_usage(&mut self, counts: &Counts, payload: u32) -> Result<Option<u64>, Fell> {
+        let to = counts.value(Count::Completion);
         // No output tokens though there was output: the count is missing, not zero.
-        let count = usage.completion.filter(|&count| count > 0 || self.payload_events == 0);
-        if let Some(to) = count {
-            let from = self.usage.completion.unwrap_or(0);
-            if to < from {
-                return Err(Fell { from, to });
-            }
-            self.usage.completion = Some(to);
+        if to == 0 && (self.payload_events + payload > 0 || !counts.is_told(Count::Completion)) {
+            return Ok(None);
         }
-        Ok(count.filter(|&count| count > 0))
+        let from = self.counts.value(Count::Completion);
+        if to < from {
+            return Err(Fell { from, to });
+        }
+        self.counts.put(Count::Completion, to);
+        Ok((to > 0).then_some(to))
+    }
+
+    /// The count of all choices together, where there are several.
+    fn enter_choice(&mut self, delta: &Delta, payload: u32) -> Result<Option<u64>, Fell> {
+        match delta.counted {
+            Counted::First => {
+                let count = self.enter_usage(&delta.counts, payload)?;
+                Ok(count.map(|count| count.saturating_add(self.of_others())))
+            }
+            Counted::Other(choice) => self.enter_other(choice, &delta.counts),
+            Counted::All => {
+                // This usage counts the other choices too.
+                if delta.counts.value(Count::Completion) > 0 {
+                    self.others.clear();
+                }
+                self.enter_usage(&delta.counts, payload)
+            }
+        }
     }
 
     /// The count of all choices together, by the usage of a further one.
-    fn enter_other(&mut self, choice: u32, usage: Usage) -> Result<Option<u64>, Fell> {
+    fn enter_other(&mut self, choice: u32, counts: &Counts) -> Result<Option<u64>, Fell> {
         let place = choice as usize;
-        let Some(to) = usage.completion.filter(|_| (1..=MAX_CHOICES).contains(&place)) else {
+        let Some(to) = counts.get(Count::Completion).filter(|_| (1..=MAX_CHOICES).contains(&place)) else {
             return Ok(None);
         };
         if self.others.len() < place {
@@ -115,27 +159,19 @@ impl Ledger {
         if to < from {
             return Err(Fell { from, to });
         }
-        Ok(Some(self.of_others().saturating_add(self.usage.completion.unwrap_or(0))))
-    }
-
-    /// The count of all choices together, by a usage that says so itself.
-    fn enter_all(&mut self, usage: Usage) -> Result<Option<u64>, Fell> {
-        if usage.completion.is_some_and(|count| count > 0) {
-            self.others.clear();
-        }
-        self.enter_usage(usage)
+        Ok(Some(self.of_others().saturating_add(self.counts.value(Count::Completion))))
     }
 
     fn of_others(&self) -> u64 {
         self.others.iter().fold(0, |sum, &count| sum.saturating_add(count))
     }
 
-    /// The count of these counters, where they have one.
-    fn enter_engine(&mut self, engine: EngineCounters) -> Option<u64> {
-        self.engine.prompt = engine.prompt.or(self.engine.prompt);
-        self.engine.cached = engine.cached.or(self.engine.cached);
-        self.engine.generated = engine.generated.or(self.engine.generated);
-        engine.generated.filter(|&count| count > 0)
+    /// The count of the engine's counters, where they have one.
+    #[inline]
+    fn enter_engine(&mut self, counts: &Counts) -> Option<u64> {
+        let count = counts.get(Count::EngineGenerated)?;
+        self.counts.put(Count::EngineGenerated, count);
+        (count > 0).then_some(count)
     }
 
     /// The best source that the events so far offered.
@@ -163,23 +199,24 @@ impl Ledger {
     pub(crate) fn completion_tokens(&self) -> Option<u64> {
         // A zero from before the first output is no count of a request that had output.
         let real = |count: Option<u64>| count.filter(|&count| count > 0 || self.payload_events == 0);
-        let by_usage = self.usage.completion.map(|count| count.saturating_add(self.of_others()));
-        real(by_usage).or(real(self.engine.generated))
+        let by_usage = self.counts.get(Count::Completion).map(|count| count.saturating_add(self.of_others()));
+        real(by_usage).or(real(self.counts.get(Count::EngineGenerated)))
     }
 
     /// Prompt tokens by usage, else those that the engine processed and those that it found cached.
     pub(crate) fn prompt_tokens(&self) -> Option<u64> {
+        let cached = self.counts.value(Count::EngineCached);
         let by_engine =
-            self.engine.prompt.map(|processed| processed.saturating_add(self.engine.cached.unwrap_or(0)));
-        self.usage.prompt.or(by_engine)
+            self.counts.get(Count::EnginePrompt).map(|processed| processed.saturating_add(cached));
+        self.counts.get(Count::Prompt).or(by_engine)
     }
 
     pub(crate) fn cached_tokens(&self) -> Option<u64> {
-        self.usage.cached.or(self.engine.cached)
+        self.counts.get(Count::Cached).or(self.counts.get(Count::EngineCached))
     }
 
     pub(crate) fn reasoning_tokens(&self) -> Option<u64> {
-        self.usage.reasoning
+        self.counts.get(Count::Reasoning)
     }
 
     /// True if the server told of any output token, with or without payload.
@@ -191,12 +228,21 @@ impl Ledger {
 #[cfg(test)]
 mod tests {
     use super::{Fell, Ledger};
-    use crate::delta::{Counted, Delta, EngineCounters, Rare, Usage};
+    use crate::delta::{Counted, Counts, Delta, Rare};
+    use crate::dialect::Count;
     use crate::exchange::{Channel, TokenSource};
 
     fn event(payload: bool, completion: Option<u64>) -> Delta {
-        let usage = Usage { prompt: completion.map(|_| 5), completion, ..Usage::default() };
-        Delta { payload: payload.then_some(Channel::Content), usage, ..Delta::default() }
+        let told = completion.map(|count| [(Count::Prompt, 5), (Count::Completion, count)]);
+        let counts = counts(told.as_ref().map_or(&[], |told| told.as_slice()));
+        Delta { payload: payload.then_some(Channel::Content), counts, ..Delta::default() }
+    }
+
+    fn counts(told: &[(Count, u64)]) -> Counts {
+        told.iter().fold(Counts::default(), |mut counts, &(count, number)| {
+            counts.put(count, number);
+            counts
+        })
     }
 
     fn finish(payload: bool, completion: Option<u64>) -> Delta {
@@ -206,7 +252,7 @@ mod tests {
 
     /// Enters events; returns (tokens, rose) of each.
     fn enter(ledger: &mut Ledger, events: &[Delta]) -> Vec<(Option<u32>, bool)> {
-        let entry = |delta| ledger.enter(delta).map(|entry| (entry.tokens, entry.rose)).unwrap();
+        let entry = |delta| ledger.enter(delta, false).map(|entry| (entry.tokens, entry.rose)).unwrap();
         events.iter().map(entry).collect()
     }
 
@@ -248,7 +294,7 @@ mod tests {
     fn a_usage_that_falls_is_refused() {
         let mut ledger = Ledger::default();
         enter(&mut ledger, &[event(true, Some(7))]);
-        assert_eq!(ledger.enter(&event(true, Some(6))), Err(Fell { from: 7, to: 6 }));
+        assert_eq!(ledger.enter(&event(true, Some(6)), false), Err(Fell { from: 7, to: 6 }));
     }
 
     #[test]
@@ -271,16 +317,17 @@ mod tests {
         let told: Vec<_> = enter(&mut ledger, &events).iter().map(|entry| entry.0).collect();
         assert_eq!(told, [1, 3, 4, 7, 8, 8].map(Some));
         assert_eq!(ledger.completion_tokens(), Some(8));
-        assert!(ledger.enter(&other(1, u64::from(u32::MAX))).is_ok());
-        assert_eq!(ledger.enter(&other(1, 2)), Err(Fell { from: u64::from(u32::MAX), to: 2 }));
+        assert!(ledger.enter(&other(1, u64::from(u32::MAX)), false).is_ok());
+        assert_eq!(ledger.enter(&other(1, 2), false), Err(Fell { from: u64::from(u32::MAX), to: 2 }));
     }
 
     #[test]
     fn counts_beyond_all_reason_do_not_overflow() {
         let mut ledger = Ledger::default();
         let other = |choice| Delta { counted: Counted::Other(choice), ..event(false, Some(u64::MAX)) };
-        let engine = EngineCounters { prompt: Some(u64::MAX), cached: Some(7), generated: Some(u64::MAX) };
-        let last = Delta { engine, ..event(true, None) };
+        let told =
+            [(Count::EnginePrompt, u64::MAX), (Count::EngineCached, 7), (Count::EngineGenerated, u64::MAX)];
+        let last = Delta { counts: counts(&told), ..event(true, None) };
         enter(&mut ledger, &[event(true, Some(u64::MAX)), other(1), other(2), last]);
         assert_eq!(ledger.completion_tokens(), Some(u64::MAX));
     }
@@ -298,7 +345,11 @@ mod tests {
     fn engine_counters_on_each_event() {
         let mut ledger = Ledger::default();
         let engine = |generated| Delta {
-            engine: EngineCounters { prompt: Some(3), cached: Some(4), generated: Some(generated) },
+            counts: counts(&[
+                (Count::EnginePrompt, 3),
+                (Count::EngineCached, 4),
+                (Count::EngineGenerated, generated),
+            ]),
             ..event(true, None)
         };
         let told = enter(&mut ledger, &[engine(1), engine(2), finish(false, None)]);

@@ -19,6 +19,12 @@ impl Lines {
         self.handed_out = false;
     }
 
+    /// True if the bytes that come now begin a new line.
+    #[inline]
+    pub(crate) fn is_between_lines(&self) -> bool {
+        self.line.is_empty() || self.handed_out
+    }
+
     /// The next line of `input` that is not empty; `input` moves on behind it. None if the input is used up.
     pub(crate) fn next<'s, 'i: 's>(&'s mut self, input: &mut &'i [u8]) -> Result<Option<Frame<'s>>, TooLong> {
         if self.handed_out {

@@ -24,6 +24,8 @@ const STEP: usize = 1024;
 const MIN_BELIEVED: usize = 3072;
 /// What is searched in the text before.
 const NEEDLE: usize = 64;
+/// Bytes of it that are looked for first: so few are found without any preparation.
+const TIP: usize = 16;
 /// Places that are looked at per step, nearest first.
 const PLACES: usize = 64;
 /// Bytes kept: three cycles in front of the point looked at, and one behind it.
@@ -44,6 +46,8 @@ pub(crate) struct Detector {
     /// Runs that ended behind `looked` and were too short: period and end.
     short_runs: Vec<(usize, usize)>,
     found: Option<Run>,
+    /// Up to this length the text has room and is looked at by nobody.
+    quiet: usize,
 }
 
 /// Text with a period.
@@ -79,10 +83,20 @@ impl Detector {
         self.run = None;
         self.short_runs.clear();
         self.found = None;
+        self.quiet = 0;
     }
 
     /// Takes more text: UTF-8, or the inside of a JSON string.
-    pub(crate) fn push(&mut self, mut bytes: &[u8], escaped: bool) {
+    #[inline]
+    pub(crate) fn push(&mut self, bytes: &[u8], escaped: bool) {
+        if !escaped && self.text.len() + bytes.len() <= self.quiet {
+            self.text.extend_from_slice(bytes);
+        } else {
+            self.push_and_look(bytes, escaped);
+        }
+    }
+
+    fn push_and_look(&mut self, mut bytes: &[u8], escaped: bool) {
         // In pieces, so that one huge event takes no more room than many small ones.
         while !bytes.is_empty() && self.found.is_none() {
             let piece = bytes.len().min(SLACK);
@@ -96,6 +110,9 @@ impl Detector {
             bytes = &bytes[taken..];
             self.advance();
         }
+        // A run is extended with all that comes.
+        let looks = self.run.is_some() || self.found.is_some();
+        self.quiet = if looks { 0 } else { (self.looked + STEP - 1).min(self.text.capacity()) };
     }
 
     /// The repetition that was found, if any.
@@ -215,22 +232,35 @@ fn places_of_end(text: &[u8]) -> ([usize; PLACES], usize) {
     let mut places = [0; PLACES];
     let mut count = 0;
     let needle_at = text.len() - NEEDLE;
-    let finder = memmem::Finder::new(&text[needle_at..]);
+    let needle = &text[needle_at..];
+    let tip_at = tip(needle);
+    let finder = memmem::Finder::new(&needle[tip_at..tip_at + TIP]);
     let mut from = needle_at.saturating_sub(MAX_PERIOD.min(text.len() / 3));
     // Distances up to the needle's length are tried one by one elsewhere.
     let last = needle_at.saturating_sub(NEEDLE + 1);
-    while from <= last
-        && let Some(at) = finder.find(&text[from..last + NEEDLE])
-    {
-        from += at;
-        places[count % PLACES] = needle_at - from;
-        count += 1;
-        if count == 64 * PLACES {
+    for _ in 0..64 * PLACES {
+        if from > last {
             break;
+        }
+        let Some(at) = finder.find(&text[from + tip_at..last + tip_at + TIP]) else { break };
+        from += at;
+        if &text[from..from + NEEDLE] == needle {
+            places[count % PLACES] = needle_at - from;
+            count += 1;
         }
         from += 1;
     }
     (places, count)
+}
+
+/// Where in the needle the bytes begin that are looked for: those of most kinds, which occur least by chance.
+fn tip(needle: &[u8]) -> usize {
+    let kinds = |at: usize| {
+        let mut seen = [0u64; 4];
+        needle[at..at + TIP].iter().for_each(|&byte| seen[usize::from(byte >> 6)] |= 1 << (byte & 63));
+        seen.iter().map(|word| word.count_ones()).sum::<u32>()
+    };
+    (0..NEEDLE).step_by(TIP).max_by_key(|&at| kinds(at)).unwrap_or_default()
 }
 
 /// How many bytes at the start of both are the same.
@@ -265,7 +295,18 @@ impl Texts {
         }
     }
 
+    /// The same, if there is a channel and any text.
+    #[inline]
+    pub(crate) fn push_from(&mut self, channel: Option<Channel>, bytes: &[u8], escaped: bool) {
+        if let Some(channel) = channel
+            && !bytes.is_empty()
+        {
+            self.push(channel, bytes, escaped);
+        }
+    }
+
     /// Takes more text of a channel: UTF-8, or the inside of a JSON string.
+    #[inline]
     pub(crate) fn push(&mut self, channel: Channel, bytes: &[u8], escaped: bool) {
         self.detectors[channel as usize].get_or_insert_default().push(bytes, escaped);
     }

@@ -53,6 +53,8 @@ pub struct ResponseReader {
     mode: Mode,
     head_bytes: Vec<u8>,
     head: Option<Head>,
+    /// The body is an event stream, and not compressed.
+    is_plain_stream: bool,
     /// Only for a compressed body.
     decoder: Option<Box<Decoder>>,
     framer: Framer,
@@ -85,6 +87,7 @@ impl ResponseReader {
             mode: Mode::Head,
             head_bytes: Vec::new(),
             head: None,
+            is_plain_stream: false,
             decoder: None,
             framer: Framer::default(),
             lines: Lines::default(),
@@ -103,6 +106,7 @@ impl ResponseReader {
         self.mode = Mode::Head;
         self.head_bytes.clear();
         self.head = None;
+        self.is_plain_stream = false;
         self.decoder = None;
         self.framer.reset();
         self.lines.reset();
@@ -117,12 +121,59 @@ impl ResponseReader {
 
     /// Takes bytes that arrived together. Bytes of one read may be handed over in several calls;
     /// [`end_of_read`](Self::end_of_read) closes them.
+    #[inline]
     pub fn feed<S: EventSink>(&mut self, bytes: &[u8], stamp: Stamp, sink: &mut S) -> Progress {
         if self.outcome.is_some() {
             self.leftover |= !bytes.is_empty();
             return Progress::Complete;
         }
         self.last = stamp;
+        let rest = self.feed_whole_chunks(bytes, &stamp, sink);
+        if self.outcome.is_none() && rest.is_empty() {
+            Progress::More
+        } else {
+            self.feed_any(rest, stamp, sink)
+        }
+    }
+
+    /// The common case: chunks of a plain event stream that lie whole in what arrived. Returns what is behind them.
+    #[inline]
+    fn feed_whole_chunks<'a, S: EventSink>(
+        &mut self,
+        mut input: &'a [u8],
+        stamp: &Stamp,
+        sink: &mut S,
+    ) -> &'a [u8] {
+        while self.is_plain_stream
+            && let Some(head) = &self.head
+            && let Some(data) = head.body.next_whole(&mut input)
+        {
+            self.read_stream(data, stamp, sink);
+            if input.is_empty() || self.outcome.is_some() {
+                break;
+            }
+        }
+        input
+    }
+
+    /// Takes data of the event stream: the events like those before at once, all others step by step.
+    #[inline]
+    fn read_stream<S: EventSink>(&mut self, mut data: &[u8], stamp: &Stamp, sink: &mut S) {
+        if self.framer.is_between_events() {
+            match self.events.take_alike(&mut data, false, stamp, sink) {
+                Ok(()) if data.is_empty() => return,
+                Ok(()) => {}
+                Err(failure) => return self.fail(*failure),
+            }
+        }
+        self.read_plain(data, *stamp, sink);
+    }
+
+    fn feed_any<S: EventSink>(&mut self, bytes: &[u8], stamp: Stamp, sink: &mut S) -> Progress {
+        if self.outcome.is_some() {
+            self.leftover |= !bytes.is_empty();
+            return Progress::Complete;
+        }
         let mut input = bytes;
         if self.mode == Mode::Head {
             match self.read_head(input, stamp, sink) {
@@ -252,6 +303,7 @@ impl ResponseReader {
                 Content::Json | Content::Html | Content::Other => Mode::Capture,
             };
             self.decoder = Decoder::new(head.encoding).map(Box::new);
+            self.is_plain_stream = self.mode == Mode::Stream && self.decoder.is_none();
             self.head = Some(head);
             self.first_byte_ns = Some(stamp.arrival_ns);
             sink.first_byte(stamp.arrival_ns);
@@ -329,7 +381,12 @@ impl ResponseReader {
         stamp: Stamp,
         sink: &mut S,
     ) -> Result<(), Failure> {
+        let lines = self.mode == Mode::Lines;
         loop {
+            let between = if lines { self.lines.is_between_lines() } else { self.framer.is_between_events() };
+            if between {
+                self.events.take_alike(data, lines, &stamp, sink).map_err(|failure| *failure)?;
+            }
             let next = match self.mode {
                 Mode::Lines => self.lines.next(data).map(|frame| frame.map(Item::Event)),
                 _ => self.framer.next(data),

@@ -63,6 +63,12 @@ impl Framer {
         self.skip_line_feed = false;
     }
 
+    /// True if the bytes that come now begin a new event.
+    #[inline]
+    pub fn is_between_events(&self) -> bool {
+        self.line.is_empty() && (self.bytes == 0 || self.handed_out) && !self.skip_line_feed && self.begun
+    }
+
     /// The next item of `input`, which moves on behind it; none if the input is used up.
     pub fn next<'s, 'i: 's>(&'s mut self, input: &mut &'i [u8]) -> Result<Option<Item<'s>>, TooLong> {
         if self.handed_out {

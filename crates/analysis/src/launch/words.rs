@@ -84,6 +84,7 @@ const SPEED_VARIABLES: &[&str] = &[
     "OMP_NUM_THREADS",
     "PYTORCH_",
     "SGLANG_",
+    "TLLM_",
     "TORCH",
     "TRITON_",
     "VLLM_",

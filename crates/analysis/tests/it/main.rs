@@ -19,7 +19,7 @@ mod quantities;
 mod repeats;
 mod speculative;
 mod statuses;
-mod telemetry;
 mod synthetic;
+mod telemetry;
 mod truth;
 mod watch;

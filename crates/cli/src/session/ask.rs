@@ -51,10 +51,7 @@ pub(super) fn plan_text(run: &Run, plan: &Plan) -> String {
         return text.trim_end().to_owned();
     }
     let guess = SpeedGuess::default();
-    let windows = match run.settings.adaptive {
-        true => "adaptive windows, asked for ",
-        false => "",
-    };
+    let windows = if run.settings.adaptive { "adaptive windows, asked for " } else { "" };
     let rounds = match plan.request.repeats {
         1 => String::new(),
         repeats => format!(", all {repeats} times"),

@@ -35,8 +35,6 @@ pub(super) struct Measuring<'a> {
     pub(super) progress: &'a Progress,
     /// True if windows end by what they find.
     pub(super) adaptive: bool,
-    /// Defaults of the method that the user changed.
-    pub(super) retuned: bool,
     /// Output of requests that only read their prompt: 1, or 8 once one token has shown nothing.
     pub(super) prefill_output: std::cell::Cell<u64>,
     /// Of a run with repeats: the rows that each cell has so far, with the number of their round from 1 on.
@@ -62,7 +60,7 @@ impl Measuring<'_> {
             let left = plan.remaining_seconds(done, &guess);
             let trace = self.progress.during(&label(&step), done, of, left, self.step(&step, repeat)).await;
             self.note_hidden(run);
-            let cell = self.keep(run, &step, &trace)?;
+            let cell = self.keep(run, &trace)?;
             learn(&mut guess, &cell);
             reached = done + 1;
             self.progress.finished(&cell, repeat, reached, of);
@@ -179,24 +177,16 @@ impl Measuring<'_> {
         }
     }
 
-    /// Saves the trace, judges the measurement and, with repeats, its cell, saves the record: in this order, so that the record never names a
-    /// file that is not there.
-    fn keep(&self, run: &mut Run, step: &Step, trace: &CellTrace) -> anyhow::Result<Cell> {
-        let expected = match step {
-            Step::Prefill { prompt_tokens, .. } => *prompt_tokens,
-            Step::Cell { context, .. } => *context,
-        };
+    /// Saves the trace, judges the measurement and, with repeats, its cell, saves the record: in this order, so
+    /// that the record never names a file that is not there.
+    fn keep(&self, run: &mut Run, trace: &CellTrace) -> anyhow::Result<Cell> {
+        let meta = &trace.meta;
         let machine = self.site.observed.over(trace);
-        let mut cell = tokometer_analysis::summarise(
-            trace,
-            &Judging {
-                telemetry: machine.as_ref().map(Into::into),
-                simulated: run.simulated,
-                retuned: self.retuned,
-                expected_prompt_tokens: Some(expected),
-                ..Judging::new(&run.settings)
-            },
-        );
+        let judging = Judging {
+            telemetry: machine.as_ref().map(Into::into),
+            ..Judging::of(run, meta.phase, meta.context_nominal)
+        };
+        let mut cell = tokometer_analysis::summarise(trace, &judging);
         if let Some(machine) = machine {
             tokometer_analysis::telemetry::attach(&mut cell, machine);
         }

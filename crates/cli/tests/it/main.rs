@@ -5,6 +5,7 @@
 mod arguments;
 mod calibrate;
 mod capacity;
+mod compare;
 mod dialects;
 #[cfg(unix)]
 mod endings;
@@ -21,3 +22,4 @@ mod scripted;
 mod secrets;
 mod servers;
 mod support;
+mod verify;

@@ -37,6 +37,11 @@ fn measured() -> &'static Measured {
     })
 }
 
+/// The folder of that run, for tests of what reads runs.
+pub(crate) fn measured_folder() -> &'static Path {
+    &measured().folder
+}
+
 /// Every cell of this run got as far as numbers, whatever the machine did to their verdicts.
 fn was_measured(cell: &Cell) -> bool {
     !matches!(cell.status, Status::Planned | Status::Error | Status::Interrupted)
@@ -104,11 +109,7 @@ fn every_number_follows_from_the_trace() {
         let bytes = std::fs::read(folder.path.join(&file.file)).unwrap();
         assert_eq!((store::sha256(&bytes), bytes.len() as u64), (file.sha256.clone(), file.bytes));
         let trace = folder.load_trace(file).unwrap();
-        let context = tokometer_analysis::Context {
-            simulated: true,
-            expected_prompt_tokens: Some(1024),
-            ..tokometer_analysis::Context::new(&run.settings)
-        };
+        let context = tokometer_analysis::Context::of(run, cell.phase, cell.context_nominal);
         let again = Cell { trace: cell.trace.clone(), ..tokometer_analysis::summarise(&trace, &context) };
         // Through the same text, so that both were read in the same way.
         let again: Cell = serde_json::from_str(&serde_json::to_string(&again).unwrap()).unwrap();

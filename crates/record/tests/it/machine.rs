@@ -175,6 +175,7 @@ fn series() -> Telemetry {
             waiting: Some(0.0),
             generated_tokens: Some(1000.0),
             kv_used: Some(0.5),
+            ..SampleRow::default()
         }],
     }
 }

@@ -3,6 +3,8 @@
 pub(crate) mod compare;
 mod grid;
 mod ink;
+pub(crate) mod users;
+pub(crate) mod verify;
 
 use tokometer_record::{Run, Status};
 

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{Counted, Delta, Rare, Unreadable};
-use crate::dialect::Rules;
+use crate::dialect::{Count, Rules};
 use crate::exchange::Channel;
 use crate::repetition::Texts;
 
@@ -108,13 +108,17 @@ fn payload(value: &Value, rules: &Rules, texts: &mut Texts) -> Option<Channel> {
 
 fn read_counts(value: &Value, rules: &Rules, delta: &mut Delta) {
     for &(path, count) in rules.counts.iter().copied().flatten() {
+        let count = match count {
+            Count::FlatReasoning if delta.counts.is_told(Count::Reasoning) => continue,
+            Count::FlatReasoning => Count::Reasoning,
+            other => other,
+        };
         visit(value, path, &mut |value| {
             if let Some(number) = value.as_u64() {
-                delta.put(count, number);
+                delta.counts.put(count, number);
             }
         });
     }
-    delta.usage.drop_zeros();
 }
 
 /// The message of an error, if the event or body is one.

@@ -1,166 +1,219 @@
 //! The learnt shape of an event: bytes that stay, and holes for text and numbers.
+//!
+//! Comparing bytes is the cheapest way to read them, so a number counts as bytes that stay until an event comes in
+//! which it differs. Many never do: the prompt's tokens, the time of creation. Those that rise by the same step
+//! from event to event are expected to do so again ([`numbers`]); only what cannot be foretold becomes a hole.
 
 mod learn;
+mod numbers;
+mod scan;
 
 use super::Delta;
 use crate::dialect::{Count, Rules};
-use crate::exchange::Channel;
-use crate::repetition::Texts;
+use numbers::{Foretold, Number};
+use scan::{count_numbers, number_length, string_length, whole_number};
 
 /// Most holes and most fixed bytes that are learnt: longer events are rare ones.
-const MAX_PIECES: usize = 64;
+const MAX_HOLES: usize = 64;
 const MAX_FIXED_BYTES: usize = 4096;
 
 #[derive(Debug, Default)]
 pub(super) struct Template {
-    /// The bytes between the holes, one after another, closed by those behind the last hole.
+    /// The bytes between the holes, one after another, with the numbers that are expected next.
     fixed: Vec<u8>,
+    /// The holes; the last one is the end.
     pieces: Vec<Piece>,
-    channel: Option<Channel>,
+    /// Numbers among the fixed bytes that never differed.
+    still: Vec<Number>,
+    /// Numbers among the fixed bytes that rise.
+    rising: Vec<Number>,
+    /// What an event says, by the fixed bytes and by the holes of the one that was read last.
+    says: Delta,
+    /// The numbers that rise were met, so that others are expected next.
+    behind: bool,
+    /// Events of this shape.
+    events: u32,
+    /// All counts but those of the output stand still.
+    steady: bool,
+    /// The event before was of this shape.
+    met: bool,
 }
 
-/// Fixed bytes up to `end`, and the hole behind them.
+/// So many fixed bytes, and the hole behind them.
 #[derive(Debug, Clone, Copy)]
 struct Piece {
-    end: u32,
+    length: u32,
     hole: Hole,
+    /// What a number counts.
+    count: Option<Count>,
 }
 
 /// What fills a hole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Hole {
     /// The inside of a string that is output.
-    Text(Channel),
+    Text,
     /// The inside of a string that does not matter.
     AnyText,
-    /// A number that does not matter.
-    AnyNumber,
-    /// A count.
-    Count(Count),
+    /// A number.
+    Number,
     /// The inside of a list of token ids.
     TokenIds,
+    /// Nothing: the event ends.
+    End,
+}
+
+/// An event that has the shape.
+#[derive(Debug)]
+pub(super) struct Alike<'a> {
+    /// Its text, as it stands in JSON, and whether there are escapes in it.
+    pub(super) text: &'a [u8],
+    pub(super) escaped: bool,
+    /// What is behind it.
+    pub(super) rest: &'a [u8],
+}
+
+/// Why an event does not have the shape.
+enum Misfit {
+    /// Its last bytes, so many, do not begin with the last fixed ones, so many.
+    Fixed {
+        behind: usize,
+        left: usize,
+    },
+    Hole,
 }
 
 impl Template {
     pub(super) fn clear(&mut self) {
         self.fixed.clear();
         self.pieces.clear();
-        self.channel = None;
+        self.still.clear();
+        self.rising.clear();
+        self.says = Delta::default();
+        self.behind = false;
+        self.events = 0;
+        self.met = false;
     }
 
-    /// Reads an event of this shape into `delta`; false, with `delta` in any state, if it has any other.
-    pub(super) fn read(&self, data: &[u8], texts: &mut Texts, delta: &mut Delta) -> bool {
-        self.channel.is_some() && self.fill(data, texts, delta).is_some()
+    /// An event of any other shape comes in between.
+    pub(super) fn begin_anew(&mut self) {
+        self.met = false;
     }
 
-    fn fill(&self, data: &[u8], texts: &mut Texts, delta: &mut Delta) -> Option<()> {
-        delta.clear();
-        let mut text = None;
+    /// True if the event before was of this shape, and all counts but those of the output are as they were in it.
+    #[inline]
+    pub(super) fn is_known_again(&mut self) -> bool {
+        std::mem::replace(&mut self.met, true) && self.steady
+    }
+
+    /// What the event that was read last says.
+    pub(super) fn says(&self) -> &Delta {
+        &self.says
+    }
+
+    /// Reads an event of this shape at the start of `data`; none if something else is there.
+    pub(super) fn read<'a>(&mut self, data: &'a [u8]) -> Option<Alike<'a>> {
+        if self.behind {
+            self.expect_next();
+        }
+        let alike = match self.fill(data) {
+            Ok(alike) => alike,
+            Err(misfit) => self.read_adapted(data, misfit)?,
+        };
+        self.behind = true;
+        Some(alike)
+    }
+
+    #[inline(always)]
+    fn fill<'a>(&mut self, data: &'a [u8]) -> Result<Alike<'a>, Misfit> {
+        let mut text = &data[..0];
+        let mut escaped = false;
         let mut rest = data;
-        let mut start = 0;
+        let mut fixed = self.fixed.as_slice();
         for piece in &self.pieces {
-            rest = rest.strip_prefix(&self.fixed[start..piece.end as usize])?;
-            start = piece.end as usize;
-            rest = match piece.hole {
-                Hole::Text(channel) => {
-                    let (length, escaped) = string_length(rest).filter(|&(length, _)| length > 0)?;
-                    text = Some((channel, &rest[..length], escaped));
-                    &rest[length..]
-                }
-                Hole::AnyText => &rest[string_length(rest)?.0..],
-                Hole::AnyNumber => match number_length(rest) {
-                    0 => return None,
-                    length => &rest[length..],
-                },
-                Hole::Count(count) => {
-                    let (number, rest) = whole_number(rest)?;
-                    delta.put(count, number);
-                    rest
-                }
-                Hole::TokenIds => {
-                    let end = memchr::memchr(b']', rest)?;
-                    delta.token_ids = count_numbers(&rest[..end])?;
-                    &rest[end..]
-                }
+            let Some((own, next)) = fixed.split_at_checked(piece.length as usize) else { break };
+            let Some(found) = rest.strip_prefix(own) else {
+                return Err(Misfit::Fixed { behind: rest.len(), left: fixed.len() });
             };
+            (fixed, rest) = (next, found);
+            let length = match piece.hole {
+                Hole::Text => {
+                    let length;
+                    (length, escaped) = string_length(rest).ok_or(Misfit::Hole)?;
+                    text = &rest[..length];
+                    if length == 0 {
+                        return Err(Misfit::Hole);
+                    }
+                    length
+                }
+                Hole::AnyText => string_length(rest).ok_or(Misfit::Hole)?.0,
+                Hole::Number => match piece.count {
+                    None => match number_length(rest) {
+                        0 => return Err(Misfit::Hole),
+                        length => length,
+                    },
+                    Some(count) => {
+                        let (number, length) = whole_number(rest).ok_or(Misfit::Hole)?;
+                        self.says.counts.put(count, number);
+                        length
+                    }
+                },
+                Hole::TokenIds => {
+                    let (ids, length) = count_numbers(rest).ok_or(Misfit::Hole)?;
+                    self.says.token_ids = ids;
+                    length
+                }
+                Hole::End => return Ok(Alike { text, escaped, rest }),
+            };
+            rest = &rest[length..];
         }
-        if rest.strip_prefix(&self.fixed[start..])?.iter().any(|byte| !byte.is_ascii_whitespace()) {
-            return None;
+        // Nothing is learnt.
+        Err(Misfit::Hole)
+    }
+
+    /// Takes each number at which an event differs as it is; none if the event differs elsewhere.
+    #[cold]
+    fn read_adapted<'a>(&mut self, data: &'a [u8], mut misfit: Misfit) -> Option<Alike<'a>> {
+        loop {
+            let Misfit::Fixed { behind, left } = misfit else { return None };
+            let found = &data[data.len() - behind..];
+            let from = self.fixed.len() - left;
+            let same = found.iter().zip(&self.fixed[from..]).take_while(|(a, b)| a == b).count();
+            // An event that only ends too early differs in nothing.
+            found.get(same)?;
+            self.adapt(from, from + same, found)?;
+            match self.fill(data) {
+                Ok(alike) => return Some(alike),
+                Err(other) => misfit = other,
+            }
         }
-        if let Some((channel, text, escaped)) = text {
-            texts.push(channel, text, escaped);
-        }
-        delta.payload = self.channel;
-        delta.usage.drop_zeros();
-        Some(())
     }
 
     /// Learns the shape of an event that serde_json took. An event that is no ordinary one leaves nothing.
     pub(super) fn learn(&mut self, data: &[u8], rules: &Rules) {
         self.clear();
-        let (learnt, copied) = learn::cut_holes(data, rules, self);
-        let texts = self.pieces.iter().filter(|piece| matches!(piece.hole, Hole::Text(_))).count();
-        let has_ids = self.pieces.iter().any(|piece| piece.hole == Hole::TokenIds);
-        let too_long = data.len() - copied > MAX_FIXED_BYTES;
-        if !learnt || too_long || texts > 1 || (texts == 0 && !has_ids) {
-            self.clear();
-            return;
+        let channel = learn::cut_holes(data, rules, self);
+        // Within a line there is no line feed, and where the event ends is looked for in no other way.
+        if channel.is_none() || memchr::memchr2(b'\n', b'\r', data).is_some() {
+            return self.clear();
         }
-        self.fixed.extend_from_slice(data[copied..].trim_ascii_end());
-        self.channel = self.pieces.iter().find_map(|piece| match piece.hole {
-            Hole::Text(channel) => Some(channel),
-            _ => None,
-        });
-        self.channel = self.channel.or(Some(Channel::TokenIds));
+        self.says.payload = channel;
+        // Of two counts of reasoning only the one in the details holds.
+        let detailed = self.still.iter().any(|number| number.count == Some(Count::Reasoning));
+        for number in self.still.iter_mut().filter(|number| number.count == Some(Count::FlatReasoning)) {
+            number.count = (!detailed).then_some(Count::Reasoning);
+        }
+        for number in &self.still {
+            if let (Some(count), Foretold { value, .. }) = (number.count, number.foretold) {
+                self.says.counts.put(count, value);
+            }
+        }
+        self.steady = true;
+        self.make_room();
     }
 }
 
-/// Length of a string's inside up to its closing quote, and whether it holds escapes.
-fn string_length(text: &[u8]) -> Option<(usize, bool)> {
-    let mut from = 0;
-    loop {
-        let at = from + memchr::memchr2(b'"', b'\\', &text[from..])?;
-        if text[at] == b'"' {
-            return Some((at, from > 0));
-        }
-        from = at + 2;
-        if from > text.len() {
-            return None;
-        }
-    }
-}
-
-/// Length of the number at the start.
-fn number_length(text: &[u8]) -> usize {
-    text.iter().take_while(|&&byte| is_number_byte(byte)).count()
-}
-
-fn is_number_byte(byte: u8) -> bool {
-    matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E')
-}
-
-/// The whole number at the start, and what is behind it; none for `1.5`, `1e3` and the like.
-fn whole_number(text: &[u8]) -> Option<(u64, &[u8])> {
-    let mut number = 0u64;
-    let mut length = 0;
-    while let Some(&byte @ b'0'..=b'9') = text.get(length) {
-        number = number.wrapping_mul(10).wrapping_add(u64::from(byte - b'0'));
-        length += 1;
-    }
-    let rest = &text[length..];
-    let is_whole = length > 0 && length <= 18 && !rest.first().is_some_and(|&byte| is_number_byte(byte));
-    is_whole.then_some((number, rest))
-}
-
-/// Counts a list of whole numbers; none if it holds anything else, or nothing.
-fn count_numbers(list: &[u8]) -> Option<u32> {
-    let mut count = 0;
-    for item in list.split(|&byte| byte == b',') {
-        let item = item.trim_ascii();
-        if item.is_empty() || !item.iter().all(u8::is_ascii_digit) {
-            return None;
-        }
-        count += 1;
-    }
-    Some(count)
+/// Counts that any event may change; all others are told once and again.
+fn is_of_output(count: Count) -> bool {
+    matches!(count, Count::Completion | Count::EngineGenerated)
 }

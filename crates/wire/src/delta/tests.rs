@@ -3,14 +3,13 @@ use serde_json::{Value, json};
 
 use super::{Counted, Delta, Rare, Scanner, json as tree};
 use crate::Dialect;
+use crate::dialect::Count;
 use crate::exchange::Channel;
 use crate::repetition::Texts;
 
 /// What a scanner makes of an event, and what it takes for the text so far.
 fn scan(scanner: &mut Scanner, dialect: Dialect, texts: &mut Texts, event: &str) -> Delta {
-    let mut delta = Delta::default();
-    scanner.read(event.as_bytes(), dialect.rules(), texts, &mut delta).unwrap();
-    delta
+    scanner.read(event.as_bytes(), dialect.rules(), texts).unwrap().clone()
 }
 
 fn by_tree(event: &str, dialect: Dialect, texts: &mut Texts) -> Delta {
@@ -106,7 +105,10 @@ fn an_event_of_another_choice_is_no_output() {
     let events = [&first, &other, &first, &other].map(Value::to_string);
     check(&events);
     let delta = by_tree(&other.to_string(), Dialect::OpenAi, &mut Texts::default());
-    assert_eq!((delta.payload, delta.counted, delta.usage.completion), (None, Counted::Other(1), Some(3)));
+    assert_eq!(
+        (delta.payload, delta.counted, delta.counts.get(Count::Completion)),
+        (None, Counted::Other(1), Some(3))
+    );
 }
 
 #[test]
@@ -136,7 +138,10 @@ fn lines_of_ollama() {
     let last = by_tree(&events[5], Dialect::OllamaNative, &mut Texts::default());
     let rare = last.rare.unwrap();
     assert_eq!((rare.finish_reason.as_deref(), rare.done), (Some("stop"), true));
-    assert_eq!((last.engine.generated, last.engine.prompt), (Some(7), Some(3)));
+    assert_eq!(
+        (last.counts.get(Count::EngineGenerated), last.counts.get(Count::EnginePrompt)),
+        (Some(7), Some(3))
+    );
 }
 
 #[test]
@@ -156,10 +161,7 @@ fn what_is_no_json_object_is_unreadable() {
     let rules = Dialect::OpenAi.rules();
     let mut scanner = Scanner::default();
     for event in ["", "[1]", "7", "{\"a\":", "{\"a\":1}x", "\u{feff}{}"] {
-        assert!(
-            scanner.read(event.as_bytes(), rules, &mut Texts::default(), &mut Delta::default()).is_err(),
-            "{event}"
-        );
+        assert!(scanner.read(event.as_bytes(), rules, &mut Texts::default()).is_err(), "{event}");
     }
 }
 

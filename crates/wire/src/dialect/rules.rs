@@ -42,7 +42,9 @@ pub(crate) enum Count {
     FlatReasoning,
     /// Prompt tokens by the engine's own counters, those found in the cache left out.
     EnginePrompt,
+    /// Prompt tokens that the engine found cached.
     EngineCached,
+    /// Output tokens by the engine's own counters.
     EngineGenerated,
 }
 

@@ -58,6 +58,18 @@ impl Body {
         self.state == State::UntilClose
     }
 
+    /// The data of the next chunk, if it lies whole in `input` and is not the last; `input` moves on behind it.
+    #[inline]
+    pub(super) fn next_whole<'a>(&self, input: &mut &'a [u8]) -> Option<&'a [u8]> {
+        if !matches!(self.state, State::Size { digits: 0, .. }) {
+            return None;
+        }
+        let (size, length) = plain_size(input)?;
+        let (data, rest) = input[length..].split_at_checked(usize::try_from(size).ok()?)?;
+        *input = rest.strip_prefix(b"\r\n")?;
+        Some(data)
+    }
+
     /// The next piece of data in `input`, which moves on behind it; none if the input is used up or the body
     /// is done.
     pub(super) fn next<'a>(&mut self, input: &mut &'a [u8]) -> Result<Option<&'a [u8]>, Broken> {
@@ -126,21 +138,37 @@ impl State {
     }
 }
 
+/// The value of a hexadecimal digit; 255 for any other byte.
+const HEX: [u8; 256] = {
+    let mut table = [255; 256];
+    let mut value = 0;
+    while value < 16 {
+        let digit = b"0123456789abcdef"[value as usize];
+        table[digit as usize] = value;
+        table[digit.to_ascii_uppercase() as usize] = value;
+        value += 1;
+    }
+    table
+};
+
 /// The common case: a whole size line of a chunk that is not the last, without an extension. Its size, and its
 /// length.
+#[inline]
 fn plain_size(input: &[u8]) -> Option<(u64, usize)> {
     let mut size = 0;
-    for (at, &byte) in input.iter().take(8).enumerate() {
-        let digit = match byte {
-            b'0'..=b'9' => byte - b'0',
-            b'a'..=b'f' => byte - b'a' + 10,
-            b'A'..=b'F' => byte - b'A' + 10,
-            b'\r' if size > 0 && input.get(at + 1) == Some(&b'\n') => return Some((size, at + 2)),
-            _ => return None,
-        };
+    let mut at = 0;
+    loop {
+        let digit = HEX[usize::from(*input.get(at)?)];
+        if digit > 15 {
+            break;
+        }
         size = size << 4 | u64::from(digit);
+        at += 1;
+        if at > 8 {
+            return None;
+        }
     }
-    None
+    (size > 0 && input[at..].starts_with(b"\r\n")).then_some((size, at + 2))
 }
 
 /// Up to `left` bytes of the input, and how many are left then.

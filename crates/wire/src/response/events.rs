@@ -3,11 +3,11 @@
 use serde_json::Value;
 
 use super::KEPT_BYTES;
-use crate::delta::{Delta, Rare, Scanner, Unreadable, error_message};
+use crate::delta::{Delta, Known, Rare, Scanner, Unreadable, error_message};
 use crate::dialect::{Expect, Rules};
 use crate::exchange::{Event, EventSink};
 use crate::failure::{Failure, FailureKind};
-use crate::ledger::{Fell, Ledger};
+use crate::ledger::{Entry, Fell, Ledger};
 use crate::loop_lag;
 use crate::redact::excerpt;
 use crate::repetition::Texts;
@@ -18,8 +18,6 @@ use crate::sse::{Frame, Item};
 pub(super) struct Events {
     rules: &'static Rules,
     scanner: Scanner,
-    /// What the present event says; kept so that it is not moved about.
-    delta: Delta,
     pub(super) ledger: Ledger,
     pub(super) texts: Texts,
     /// The last event, until it is known whether another one came with the same read.
@@ -39,7 +37,6 @@ impl Events {
         Events {
             rules: expect.dialect.rules(),
             scanner: Scanner::default(),
-            delta: Delta::default(),
             ledger: Ledger::default(),
             texts: Texts::default(),
             held: None,
@@ -67,6 +64,36 @@ impl Events {
         self.finish_reason = None;
         self.fingerprint = None;
         self.done_marker = false;
+    }
+
+    /// Takes the events at the start of `input` that lie whole there and are like the one before; `input` moves on
+    /// behind them.
+    #[inline]
+    pub(super) fn take_alike<S: EventSink>(
+        &mut self,
+        input: &mut &[u8],
+        lines: bool,
+        stamp: &Stamp,
+        sink: &mut S,
+    ) -> Result<(), Box<Failure>> {
+        let Events { scanner, texts, ledger, held, .. } = self;
+        while !input.is_empty() {
+            let read = if lines {
+                scanner.read_alike(input, |rest| rest.strip_prefix(b"\n"), texts)
+            } else {
+                let data = input.strip_prefix(b"data:").map(|data| data.strip_prefix(b" ").unwrap_or(data));
+                data.and_then(|data| scanner.read_alike(data, end_of_event, texts))
+            };
+            let Some(Known { delta, again, rest }) = read else { break };
+            self.count += 1;
+            self.in_read = true;
+            release(held, sink);
+            let (event, behind) = input.split_at(input.len() - rest.len());
+            let entry = ledger.enter(delta, again).map_err(|fell| fallen_in(fell, event))?;
+            *input = behind;
+            hold(held, delta, entry, event.len() as u32, *stamp);
+        }
+        Ok(())
     }
 
     pub(super) fn take<S: EventSink>(
@@ -97,13 +124,7 @@ impl Events {
     ) -> Result<(), Failure> {
         self.count += 1;
         self.in_read = true;
-        if let Some(event) = self.held.take() {
-            // Its stamp is that of the read's last segment. It may have come earlier, but not before anybody could
-            // have noticed.
-            let since_ns = loop_lag::waiting_since_ns().unwrap_or(event.arrival_ns);
-            let lag_ns = event.lag_ns.max(event.handled_ns.saturating_sub(since_ns));
-            sink.event(&Event { last_of_read: false, lag_ns, ..event });
-        }
+        release(&mut self.held, sink);
         let data = frame.data.trim_ascii();
         match frame.event {
             b"" | b"message" => {}
@@ -121,22 +142,10 @@ impl Events {
             self.done_marker = true;
             return Ok(());
         }
-        let delta = &mut self.delta;
-        self.scanner
-            .read(data, self.rules, &mut self.texts, delta)
-            .map_err(|problem| unreadable(&problem, data))?;
-        let entry = self.ledger.enter(delta).map_err(|fell| fallen(fell, data))?;
-        if delta.payload.is_some() || entry.rose {
-            self.held = Some(Event {
-                arrival_ns: stamp.arrival_ns,
-                handled_ns: stamp.handled_ns,
-                lag_ns: stamp.lag_ns,
-                bytes: frame.bytes,
-                payload: delta.payload,
-                tokens: entry.tokens,
-                last_of_read: true,
-            });
-        }
+        let Events { scanner, texts, ledger, held, .. } = self;
+        let delta = scanner.read(data, self.rules, texts).map_err(|problem| unreadable(&problem, data))?;
+        let entry = ledger.enter(delta, false).map_err(|fell| fallen(fell, data))?;
+        hold(held, delta, entry, frame.bytes, stamp);
         match delta.rare.take() {
             Some(rare) => self.take_rare(*rare, data),
             None => Ok(()),
@@ -174,6 +183,40 @@ impl Events {
     }
 }
 
+/// Hands out the event that was held back, since another one came with the same read.
+#[inline]
+fn release<S: EventSink>(held: &mut Option<Event>, sink: &mut S) {
+    if let Some(event) = held.take() {
+        // Its stamp is that of the read's last segment. It may have come earlier, but not before anybody could
+        // have noticed.
+        let since_ns = loop_lag::waiting_since_ns().unwrap_or(event.arrival_ns);
+        let lag_ns = event.lag_ns.max(event.handled_ns.saturating_sub(since_ns));
+        sink.event(&Event { last_of_read: false, lag_ns, ..event });
+    }
+}
+
+/// Holds an event back if the sink is to have it.
+#[inline]
+fn hold(held: &mut Option<Event>, delta: &Delta, entry: Entry, bytes: u32, stamp: Stamp) {
+    if delta.payload.is_some() || entry.rose {
+        *held = Some(Event {
+            arrival_ns: stamp.arrival_ns,
+            handled_ns: stamp.handled_ns,
+            lag_ns: stamp.lag_ns,
+            bytes,
+            payload: delta.payload,
+            tokens: entry.tokens,
+            last_of_read: true,
+        });
+    }
+}
+
+/// What is behind the end of an event's only line, and the empty line that closes it.
+#[inline]
+fn end_of_event(rest: &[u8]) -> Option<&[u8]> {
+    rest.strip_prefix(b"\n\n").or_else(|| rest.strip_prefix(b"\r\n\r\n"))
+}
+
 fn error_event(data: &[u8]) -> Failure {
     let value: Option<Value> = serde_json::from_slice(data).ok();
     let message = value.as_ref().and_then(error_message).unwrap_or_else(|| excerpt(data, 200));
@@ -187,6 +230,12 @@ fn unreadable(problem: &Unreadable, data: &[u8]) -> Failure {
 fn fallen(Fell { from, to }: Fell, data: &[u8]) -> Failure {
     let message = format!("the cumulative usage of the request fell from {from} to {to} tokens");
     failure(FailureKind::Malformed, message, data)
+}
+
+/// The same, of an event as it lies in the stream.
+#[cold]
+fn fallen_in(fell: Fell, event: &[u8]) -> Box<Failure> {
+    Box::new(fallen(fell, event.strip_prefix(b"data:").unwrap_or(event).trim_ascii()))
 }
 
 fn failure(kind: FailureKind, message: String, data: &[u8]) -> Failure {

@@ -179,11 +179,14 @@ fn held_up(kernel_stamps: bool) -> (Vec<Event>, Vec<(u64, u64)>, tokometer_wire:
 fn a_loop_that_is_held_up_says_so() {
     let (events, sent, source) = held_up(false);
     assert_eq!(source, tokometer_wire::StampSource::Read);
+    let mut late = 0;
     for (event, (before, _)) in events.iter().zip(&sent) {
         // The clock was read behind the sleep, and the lag tells of it.
-        assert!(event.arrival_ns == event.handled_ns && event.arrival_ns >= before + 5_000_000, "{event:?}");
-        assert!(event.lag_ns >= 5_000_000, "{event:?}");
+        assert!(event.arrival_ns == event.handled_ns && event.lag_ns >= 5_000_000, "{event:?}");
+        late += usize::from(event.arrival_ns >= before + 5_000_000);
     }
+    // On a busy machine an event may come while the loop sleeps for the one before.
+    assert!(late > sent.len() / 2, "{events:?} {sent:?}");
 }
 
 #[cfg(target_os = "linux")]

@@ -1,8 +1,8 @@
 //! A comparison for a terminal: what differs first, then the ratios.
 
 use tokometer_record::comparison::{
-    Comparison, GateKind, GateOutcome, MetricRatio, Origin, PairedBy, RunRatios, SettingValue, SloAnswer,
-    Unpaired, Verdict,
+    Comparison, GateKind, GateOutcome, Metric, MetricRatio, Origin, PairedBy, RunRatios, ServiceLevel,
+    SettingValue, SloAnswer, Unpaired, Verdict,
 };
 use tokometer_record::{Phase, context_label};
 
@@ -95,7 +95,8 @@ impl Page {
             );
         }
         for mean in &ratios.means {
-            let phase = if mean.phase == Phase::Prefill { "prefill " } else { "" };
+            let is_bare = mean.phase == Phase::Prefill && mean.metric != Metric::PrefillRate;
+            let phase = if is_bare { "prefill " } else { "" };
             let interval = mean
                 .interval
                 .map(|[low, high]| format!(" [{}, {}]", fold(low), fold(high)))
@@ -108,11 +109,8 @@ impl Page {
 
     fn users(&mut self, comparison: &Comparison) {
         let Some(users) = &comparison.users else { return };
-        let mut limits = Vec::new();
-        limits.extend(users.level.least_rate.map(|rate| format!("≥ {} tok/s each", number::plain(rate))));
-        limits.extend(users.level.most_ttft_ms.map(|ms| format!("TTFT ≤ {} s", number::plain(ms / 1000.0))));
         self.blank();
-        self.paragraph(&format!("USERS  at {}, by medians", limits.join(" and ")), 0, Style::Bold);
+        self.paragraph(&format!("USERS  at {}, by medians", limits(users.level)), 0, Style::Bold);
         let grid = Grid {
             title: None,
             corner: ("context".to_owned(), String::new()),
@@ -276,13 +274,20 @@ fn reasons(unpaired: &[Unpaired]) -> Vec<(String, Vec<String>)> {
     by_reason
 }
 
-fn served(answer: &SloAnswer) -> Entry {
+pub(super) fn served(answer: &SloAnswer) -> Entry {
     let users = answer.users.map_or_else(|| number::NONE.to_owned(), |users| users.to_string());
     let next = answer.next.zip(answer.why.as_ref()).map(|(next, why)| {
         let highest = answer.highest.map(|highest| format!("; {highest} passes")).unwrap_or_default();
         format!("({next}: {}{highest})", clean(why))
     });
     Entry { text: users, below: next, ..Entry::default() }
+}
+
+/// `≥ 50 tok/s each and TTFT ≤ 1 s`.
+pub(super) fn limits(level: ServiceLevel) -> String {
+    let rate = level.least_rate.map(|rate| format!("≥ {} tok/s each", number::plain(rate)));
+    let ttft = level.most_ttft_ms.map(|ms| format!("TTFT ≤ {} s", number::plain(ms / 1000.0)));
+    rate.into_iter().chain(ttft).collect::<Vec<_>>().join(" and ")
 }
 
 fn found(gate: &GateOutcome, value: f64) -> String {

@@ -1,20 +1,28 @@
 //! Learns the shape of an event: where its text and its numbers are.
 
-use super::{
-    Hole, MAX_FIXED_BYTES, MAX_PIECES, Piece, Template, count_numbers, number_length, string_length,
-};
+use super::scan::{count_numbers, number_length, string_length, whole_number};
+use super::{Hole, MAX_FIXED_BYTES, MAX_HOLES, Number, Piece, Template};
 use crate::dialect::Rules;
 use crate::exchange::Channel;
 
 /// Deepest nesting that is learnt.
 const MAX_DEPTH: usize = 10;
 
-/// Cuts the holes of an event into an empty template. Tells whether the event is an ordinary one, and up to
-/// where its bytes are in the template or in a hole.
-pub(super) fn cut_holes(data: &[u8], rules: &Rules, template: &mut Template) -> (bool, usize) {
-    let mut walk = Walk { data, rules, at: 0, keys: [b""; MAX_DEPTH], depth: 0, copied: 0, template };
-    let is_ordinary = walk.value().is_some();
-    (is_ordinary, walk.copied)
+/// Cuts the holes of an event into an empty template. Tells which output it carries; none if the event is no
+/// ordinary one.
+pub(super) fn cut_holes(data: &[u8], rules: &Rules, template: &mut Template) -> Option<Channel> {
+    let data = data.trim_ascii_end();
+    let mut walk =
+        Walk { data, rules, at: 0, keys: [b""; MAX_DEPTH], depth: 0, copied: 0, text: None, template };
+    walk.value()?;
+    let Walk { copied, text, .. } = walk;
+    if data.len() - copied > MAX_FIXED_BYTES {
+        return None;
+    }
+    template.fixed.extend_from_slice(&data[copied..]);
+    template.pieces.push(Piece { length: (data.len() - copied) as u32, hole: Hole::End, count: None });
+    let has_ids = template.pieces.iter().any(|piece| piece.hole == Hole::TokenIds);
+    text.or(has_ids.then_some(Channel::TokenIds))
 }
 
 /// Walks over a JSON text that is known to be whole, and cuts holes where its values differ from event to
@@ -28,6 +36,8 @@ struct Walk<'a, 't> {
     depth: usize,
     /// Bytes up to here are in the template, or in its holes.
     copied: usize,
+    /// The channel whose text was met.
+    text: Option<Channel>,
     template: &'t mut Template,
 }
 
@@ -38,10 +48,7 @@ impl<'a> Walk<'a, '_> {
             b'[' => self.list(),
             b'"' => {
                 let (start, end) = self.string()?;
-                match self.string_hole(&self.data[start..end]) {
-                    Some(hole) => self.cut(start, end, hole),
-                    None => Some(()),
-                }
+                self.string_hole(start, end)
             }
             b't' | b'f' | b'n' => {
                 let word = self.data[self.at..].iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
@@ -51,11 +58,7 @@ impl<'a> Walk<'a, '_> {
             _ => {
                 let start = self.at;
                 self.at += number_length(&self.data[start..]);
-                match self.number_hole() {
-                    Some(hole) if self.at > start => self.cut(start, self.at, hole),
-                    _ if self.at > start => Some(()),
-                    _ => None,
-                }
+                if self.at > start { self.number(start) } else { None }
             }
         }
     }
@@ -89,8 +92,7 @@ impl<'a> Walk<'a, '_> {
         self.at += 1;
         if self.rules.token_ids.is_some_and(|path| self.is_at(path)) && self.peek()? != b']' {
             let start = self.at;
-            let end = start + memchr::memchr(b']', &self.data[start..])?;
-            count_numbers(&self.data[start..end])?;
+            let end = start + count_numbers(&self.data[start..])?.1;
             self.cut(start, end, Hole::TokenIds)?;
             self.at = end + 1;
             return Some(());
@@ -118,35 +120,50 @@ impl<'a> Walk<'a, '_> {
 
     /// Ends the fixed bytes at `start`, and leaves out what is up to `end`.
     fn cut(&mut self, start: usize, end: usize, hole: Hole) -> Option<()> {
-        self.template.fixed.extend_from_slice(&self.data[self.copied..start]);
-        let end_of_fixed = self.template.fixed.len();
-        self.template.pieces.push(Piece { end: end_of_fixed as u32, hole });
+        let Template { fixed, pieces, .. } = &mut *self.template;
+        fixed.extend_from_slice(&self.data[self.copied..start]);
+        pieces.push(Piece { length: (start - self.copied) as u32, hole, count: None });
         self.copied = end;
-        (end_of_fixed <= MAX_FIXED_BYTES && self.template.pieces.len() <= MAX_PIECES).then_some(())
+        (fixed.len() <= MAX_FIXED_BYTES && pieces.len() <= MAX_HOLES).then_some(())
     }
 
-    fn string_hole(&self, text: &[u8]) -> Option<Hole> {
+    /// Cuts a hole for the string from `start` to `end`, if it is one that differs.
+    fn string_hole(&mut self, start: usize, end: usize) -> Option<()> {
         if self.rules.noise.iter().any(|path| self.is_at(path)) {
-            return Some(Hole::AnyText);
+            return self.cut(start, end, Hole::AnyText);
         }
-        let &(_, channel) = self.rules.texts.iter().find(|(path, _)| self.is_at(path))?;
-        if text.is_empty() {
-            return None;
-        }
-        let reasoning = Hole::Text(Channel::Reasoning);
-        let again = self.template.pieces.iter().any(|piece| piece.hole == reasoning);
-        // Under a second name it is the same text once more.
-        Some(if channel == Channel::Reasoning && again { Hole::AnyText } else { Hole::Text(channel) })
+        let text = self.rules.texts.iter().find(|(path, _)| self.is_at(path));
+        let Some(&(_, channel)) = text.filter(|_| start < end) else { return Some(()) };
+        let hole = match self.text {
+            None => Hole::Text,
+            // Under a second name it is the same text once more.
+            Some(Channel::Reasoning) if channel == Channel::Reasoning => Hole::AnyText,
+            // Text of two kinds is for the slow way.
+            Some(_) => return None,
+        };
+        self.text = Some(channel);
+        self.cut(start, end, hole)
     }
 
-    fn number_hole(&self) -> Option<Hole> {
+    /// Notes the number from `start` up to here among the fixed bytes.
+    fn number(&mut self, start: usize) -> Option<()> {
         // The index of a choice says whether it counts.
         if self.is_at(&["choices", "", "index"]) {
-            return None;
+            return Some(());
         }
         let mut counts = self.rules.counts.iter().copied().flatten();
         let count = counts.find(|(path, _)| self.is_at(path)).map(|&(_, count)| count);
-        Some(count.map_or(Hole::AnyNumber, Hole::Count))
+        let text = &self.data[start..self.at];
+        let numbers = &mut self.template.still;
+        // Of two values of a count the later one holds, and some are no counts: that is for the slow way.
+        let odd = count.is_some()
+            && (numbers.iter().any(|other| other.count == count) || whole_number(text).is_none());
+        if odd || numbers.len() >= MAX_HOLES {
+            return None;
+        }
+        let place = |at: usize| self.template.fixed.len() + at - self.copied;
+        numbers.push(Number::new(place(start), place(self.at), count, text));
+        Some(())
     }
 
     fn is_at(&self, path: &[&str]) -> bool {

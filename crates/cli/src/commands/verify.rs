@@ -1,0 +1,56 @@
+//! `tokometer verify RUN`.
+
+use tokometer_analysis::verify as analysis;
+use tokometer_record::{RecordError, Run, RunFolder, TraceFile, Verification};
+
+use crate::args::VerifyArgs;
+use crate::failure;
+use crate::out;
+
+/// Checks a run. The exit code says whether it holds.
+pub(crate) fn verify(args: &VerifyArgs) -> anyhow::Result<u8> {
+    let verification = match check(args) {
+        Ok(verification) => verification,
+        // A record that can't be read does not hold; a file that is not there is another matter.
+        Err(error @ (RecordError::Damaged { .. } | RecordError::NotARecord { .. })) => {
+            analysis::unreadable(&error.to_string())
+        }
+        Err(error) => return Err(error.into()),
+    };
+    if args.json {
+        out::result_line(&serde_json::to_string_pretty(&verification)?)?;
+    } else {
+        out::result(&tokometer_report::verify_terminal(&verification, out::width(), out::colour()))?;
+    }
+    Ok(if verification.passed { 0 } else { failure::NO_RUN })
+}
+
+fn check(args: &VerifyArgs) -> Result<Verification, RecordError> {
+    let folder = RunFolder::open(&args.run)?;
+    let document = folder.load_document()?;
+    let run: Run = folder.load_run()?;
+    // A page travels alone; where traces lie beside it they are read.
+    let traces_expected = folder.run_file().extension().is_none_or(|extension| extension != "html");
+    Ok(analysis::verify(&run, Some(&document), traces_expected, |file| found(&folder, file)))
+}
+
+fn found(folder: &RunFolder, file: &TraceFile) -> analysis::FoundTrace {
+    match folder.find_trace(file) {
+        Ok(None) => analysis::FoundTrace::Missing,
+        Ok(Some(stored)) => match stored.trace {
+            Ok(trace) => analysis::FoundTrace::Read {
+                sha256: stored.sha256,
+                bytes: stored.bytes,
+                trace: Box::new(trace),
+            },
+            Err(error) => analysis::FoundTrace::Unreadable {
+                sha256: stored.sha256,
+                bytes: stored.bytes,
+                why: error.to_string(),
+            },
+        },
+        Err(error) => {
+            analysis::FoundTrace::Unreadable { sha256: String::new(), bytes: 0, why: error.to_string() }
+        }
+    }
+}
