@@ -136,7 +136,7 @@ impl Session {
             if measured.is_err() {
                 launched.note_end(&mut run);
             }
-            launched.stop();
+            launched.stop().await;
         }
         site.folder.release_reserve();
         run.elapsed_seconds = Some(clock.now_ns() as f64 / 1e9);

@@ -1,6 +1,6 @@
 //! A server that is started for a run, and ended with it.
 
-use std::path::Path;
+use std::process::ExitStatus;
 use std::time::Duration;
 
 use anyhow::Context;
@@ -64,7 +64,8 @@ pub(super) fn url(command: &str) -> anyhow::Result<String> {
 
 /// The server of a run, as long as it lasts.
 pub(super) struct Launch {
-    launched: Launched,
+    /// None only while it is being ended.
+    launched: Option<Launched>,
     quiet: bool,
 }
 
@@ -96,10 +97,15 @@ impl Launch {
             Hinted::new("the server could not be started", "look at the command of --launch")
         })?;
         let quiet = session.output.quiet;
-        let mut launch = Launch { launched, quiet };
+        let mut launch = Launch { launched: Some(launched), quiet };
         let limit = session.machine.launch_timeout.unwrap_or(TIMEOUT);
-        launch.ready(&server.control, limit, interrupt).await?;
-        Ok(launch)
+        match launch.ready(&server.control, limit, interrupt).await {
+            Ok(()) => Ok(launch),
+            Err(error) => {
+                launch.stop().await;
+                Err(error)
+            }
+        }
     }
 
     async fn ready(
@@ -115,7 +121,7 @@ impl Launch {
             if *interrupt.borrow() {
                 return Err(Interrupted.into());
             }
-            if let Some(status) = self.launched.ended() {
+            if let Some(status) = self.ended() {
                 return Err(self.died(&format!("the launched server ended before it answered ({status})")));
             }
             if answers(control).await {
@@ -127,7 +133,7 @@ impl Launch {
                     self.died(&format!("the launched server did not answer within {limit_seconds} s"))
                 );
             }
-            if let Some(line) = self.launched.last_lines().pop().filter(|line| *line != shown) {
+            if let Some(line) = self.last_lines().pop().filter(|line| *line != shown) {
                 self.say(&format!("  {}", line.chars().take(out::width()).collect::<String>()));
                 shown = line;
             }
@@ -138,7 +144,8 @@ impl Launch {
     /// Puts the log into the run's folder.
     pub(super) fn keep_log(&mut self, folder: &RunFolder) -> anyhow::Result<()> {
         let place = folder.path.join(LOG);
-        self.launched.move_log(&place).with_context(|| {
+        let Some(launched) = &mut self.launched else { return Ok(()) };
+        launched.move_log(&place).with_context(|| {
             Hinted::new(
                 "the server's log could not be moved into the run's folder",
                 "give another folder with --out",
@@ -146,33 +153,43 @@ impl Launch {
         })
     }
 
-    /// Where the log is.
-    pub(super) fn log(&self) -> &Path {
-        self.launched.log()
-    }
-
     /// If the server has ended by itself: says so in the record, and shows its last lines.
     pub(super) fn note_end(&mut self, run: &mut Run) {
-        let Some(status) = self.launched.ended() else { return };
-        let lines = self.launched.last_lines();
+        let Some(status) = self.ended() else { return };
+        let lines = self.last_lines();
         run.remarks.push(format!("the launched server ended by itself ({status}): {}", lines.join(" | ")));
         self.show_last(&format!("the launched server ended by itself ({status})"));
     }
 
-    /// Ends the server and all that it started.
-    pub(super) fn stop(&mut self) {
+    /// Ends the server and all that it started. Signals are heard meanwhile.
+    pub(super) async fn stop(&mut self) {
+        let Some(mut launched) = self.launched.take() else { return };
         self.say("ending the server");
-        self.launched.stop(PATIENCE);
+        let ending = tokio::task::spawn_blocking(move || {
+            launched.stop(PATIENCE);
+            launched
+        });
+        // Where that fails, what was launched is dropped, and so ended.
+        self.launched = ending.await.ok();
+    }
+
+    fn ended(&mut self) -> Option<ExitStatus> {
+        self.launched.as_mut().and_then(Launched::ended)
+    }
+
+    fn last_lines(&self) -> Vec<String> {
+        self.launched.as_ref().map(Launched::last_lines).unwrap_or_default()
     }
 
     fn died(&self, message: &str) -> anyhow::Error {
         self.show_last("the end of its log:");
-        Hinted::new(message, format!("its whole log is {}", self.log().display())).into()
+        let log = self.launched.as_ref().map(|launched| launched.log().display().to_string());
+        Hinted::new(message, format!("its whole log is {}", log.unwrap_or_default())).into()
     }
 
     fn show_last(&self, heading: &str) {
         out::say(heading);
-        for line in self.launched.last_lines() {
+        for line in self.last_lines() {
             out::say(&format!("  | {line}"));
         }
     }

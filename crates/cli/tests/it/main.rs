@@ -11,6 +11,10 @@ mod dialects;
 mod endings;
 mod foreign;
 mod house;
+#[cfg(target_os = "linux")]
+mod launch;
+#[cfg(target_os = "linux")]
+mod machine;
 mod measured;
 mod output;
 mod repeated;

@@ -1,6 +1,6 @@
 //! The set-up: hardware, engine, model, what was asked, and how the server was started.
 
-use tokometer_record::{Accelerator, Cell, Phase, Run, context_label};
+use tokometer_record::{Accelerator, Cell, Hardware, Host, Phase, Run, context_label};
 
 use crate::launch::{self, Flag};
 use crate::number;
@@ -158,7 +158,77 @@ fn hardware(run: &Run) -> Group {
     let memory = memory.filter(|_| some).map(|all| format!("{} GB", number::plain(all)));
     gather.add("hardware.memory_gb", "Total memory", memory);
     gather.text("hardware.os", "Operating system", hardware.os.as_ref());
+    devices(&mut gather, hardware);
+    if let Some(host) = &hardware.host {
+        told_by_host(&mut gather, host);
+    }
     gather.finish()
+}
+
+/// What the accelerators tell beyond their names; only what is there, for there are many such facts.
+fn devices(gather: &mut Gather<'_>, hardware: &Hardware) {
+    let Some(first) = hardware.used().next() else { return };
+    let found = hardware.devices.len();
+    let used = hardware.used().count();
+    if found > used {
+        let text = format!("{used} of {found} that were found");
+        gather.add("hardware.devices.used_by_server", "Used by the server", Some(text));
+    }
+    let driver =
+        [&first.driver, &first.compute].into_iter().flatten().cloned().collect::<Vec<_>>().join(", ");
+    if !driver.is_empty() {
+        gather.add("hardware.devices.driver", "Driver", Some(clean(&driver)));
+    }
+    if let Some(limit) = first.power_limit_watts {
+        let of = first.power_default_watts.filter(|default| *default != limit);
+        let of = of.map(|default| format!(" (factory: {} W)", number::plain(default))).unwrap_or_default();
+        let text = format!("{} W{of}", number::plain(limit));
+        gather.add("hardware.devices.power_limit_watts", "Power limit of each", Some(text));
+    }
+    if let (Some(generation), Some(width)) = (first.pcie_generation, first.pcie_width) {
+        let text = format!("generation {generation}, {width} lanes under load");
+        gather.add("hardware.devices.pcie_generation", "PCIe", Some(text));
+    }
+}
+
+/// The facts of a host that are there.
+fn told_by_host(gather: &mut Gather<'_>, host: &Host) {
+    let cores = match (host.sockets, host.cores, host.threads) {
+        (Some(sockets), Some(cores), Some(threads)) => {
+            format!(" ({sockets} × {} cores, {threads} threads)", cores / sockets.max(1))
+        }
+        (_, _, Some(threads)) => format!(" ({threads} threads)"),
+        _ => String::new(),
+    };
+    let facts = [
+        ("hardware.host.hostname", "Host", host.hostname.clone()),
+        ("hardware.host.cpu", "CPU", host.cpu.as_ref().map(|cpu| format!("{cpu}{cores}"))),
+        (
+            "hardware.host.memory_bytes",
+            "Host memory",
+            host.memory_bytes.map(|bytes| format!("{} GB", number::plain((bytes as f64 / 1e9).round()))),
+        ),
+        ("hardware.host.distribution", "Distribution", host.distribution.clone()),
+        ("hardware.host.kernel", "Kernel", host.kernel.clone()),
+        ("hardware.host.board", "Board", host.board.clone()),
+        (
+            "hardware.host.container",
+            "Container",
+            host.container.as_ref().map(|container| {
+                [&container.runtime, &container.id, &container.image]
+                    .into_iter()
+                    .flatten()
+                    .cloned()
+                    .collect::<Vec<_>>()
+                    .join(" ")
+            }),
+        ),
+    ];
+    for (path, label, value) in facts {
+        if let Some(value) = value {
+            gather.add(path, label, Some(clean(&value)));
+        }
+    }
 }
 
 fn engine(run: &Run) -> Group {

@@ -10,7 +10,9 @@ use super::text::{is_harmless, looks_random, text};
 const SHELLS: [&str; 5] = ["sh", "bash", "zsh", "dash", "ksh"];
 /// Flags of a secret that take several values.
 const SEVERAL: [&str; 4] = ["api-key", "api_key", "lora-modules", "middleware"];
-/// Short flags with a meaning of their own here.
+/// Length of a secret's part that is looked for by itself.
+const LEAST_PART: usize = 8;
+/// The short flag of a token.
 const HFT: &str = "-hft";
 
 /// A command that can be shown.
@@ -109,6 +111,10 @@ impl Taken {
         // What is this short would be found everywhere.
         if !is_harmless(secret) && secret != REDACTED {
             self.0.push(secret.to_owned());
+            // `user:password`, `Bearer KEY`: each part may stand alone elsewhere.
+            let parts =
+                secret.split([':', ' ', '=']).filter(|part| part.len() >= LEAST_PART && *part != secret);
+            self.0.extend(parts.map(str::to_owned));
         }
         REDACTED.to_owned()
     }
@@ -164,10 +170,12 @@ fn walk(arguments: &[String], taken: &mut Taken) -> Vec<String> {
         }
         shown.push(taken.compare(argument, text(argument)));
         let name = argument.trim_start_matches('-');
-        let known = if argument == HFT || argument.starts_with("--") || name == "H" || name.len() > 1 {
-            kind(name)
-        } else {
-            Kind::Plain
+        let known = match argument.as_str() {
+            // In lower case it asks for help.
+            "-H" => Kind::Header,
+            HFT => Kind::Secret,
+            _ if name.len() > 1 => kind(name),
+            _ => Kind::Plain,
         };
         if known == Kind::Plain {
             continue;

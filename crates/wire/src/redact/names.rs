@@ -82,7 +82,7 @@ const FILES: [&str; 14] = [
 const DOCUMENTS: [&str; 4] =
     ["model-loader-extra-config", "kv-transfer-config", "lora-modules", "lora-module"];
 /// Headers as flags.
-const HEADERS: [&str; 4] = ["header", "h", "otlp-headers", "headers"];
+const HEADERS: [&str; 3] = ["header", "otlp-headers", "headers"];
 /// Names whose values look random and are none.
 const DIGESTS: [&str; 9] = [
     "revision",

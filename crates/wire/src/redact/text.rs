@@ -95,7 +95,7 @@ fn urls(text: &str) -> String {
     while let Some(at) = rest.find("://") {
         let (before, after) = rest.split_at(at + 3);
         out.push_str(before);
-        let end = after.find(|c: char| c.is_whitespace() || "\"'<>`\\".contains(c)).unwrap_or(after.len());
+        let end = after.find(|c: char| c.is_whitespace() || "\"'`\\".contains(c)).unwrap_or(after.len());
         let (address, tail) = after.split_at(end);
         out.push_str(&query(&user(address)));
         rest = tail;

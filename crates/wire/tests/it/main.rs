@@ -8,6 +8,7 @@ mod fixtures;
 mod http2;
 mod metrics;
 mod mutations;
+mod redact;
 mod secrets;
 mod stamps;
 mod stream;
