@@ -29,11 +29,15 @@ pub fn detail(trace: &CellTrace) -> CellDetail {
     CellDetail {
         cell: meta.cell_name(),
         rate: is_decode(&requests).then(|| rate(&requests, meta, start)).flatten(),
-        ttft_ms: curve(requests.iter().filter_map(|request| latency::ttft_ms(request)).collect()),
+        ttft_ms: curve(
+            &requests.iter().filter_map(|request| latency::ttft_ms(request)).collect::<Vec<f64>>(),
+        ),
         gap_ms: Span::of(meta).and_then(|window| {
             let mut gaps = Gaps::default();
-            requests.iter().for_each(|request| gaps.add(request, window));
-            curve(gaps.own_stamps)
+            for request in &requests {
+                gaps.add(request, window);
+            }
+            curve(&gaps.own_stamps)
         }),
         requests: columns(&requests, start),
     }
@@ -80,8 +84,8 @@ fn bin_seconds(length: f64) -> f64 {
 }
 
 /// Every sample where they are few; else quantiles, closer together towards the slow end, which is what tails are.
-fn curve(samples: Vec<f64>) -> Option<Curve> {
-    let samples = sorted(&samples);
+fn curve(samples: &[f64]) -> Option<Curve> {
+    let samples = sorted(samples);
     let n = samples.len();
     if n == 0 {
         return None;

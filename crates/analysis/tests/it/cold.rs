@@ -28,6 +28,7 @@ fn prefill() -> CellTrace {
     trace
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "a snapshot is an option everywhere that it stands")]
 fn cached(tokens: u64) -> Option<CounterSnapshot> {
     Some(CounterSnapshot { cached_tokens: Some(tokens as f64), ..CounterSnapshot::default() })
 }

@@ -219,7 +219,7 @@ fn store(bad: &BadRun) {
     let folder = RunFolder::create(&runs(), bad.name).unwrap();
     let mut run = record(bad);
     let mut trace = bad.trace.clone();
-    trace.meta.run = bad.name.to_owned();
+    bad.name.clone_into(&mut trace.meta.run);
     let file = folder.save_trace(&trace).unwrap();
     if bad.name == "truncated-trace" {
         let path = folder.path.join(&file.file);

@@ -4,6 +4,7 @@ use tokometer_record::{Cell, CellTrace, CounterSnapshot, SampleRow, SpeculativeS
 
 use crate::build::{SECOND, changed, close};
 
+#[expect(clippy::unnecessary_wraps, reason = "a snapshot is an option everywhere that it stands")]
 fn counters(time_ns: u64, drafts: f64, accepted: f64, per_position: &[f64]) -> Option<CounterSnapshot> {
     Some(CounterSnapshot {
         time_ns,

@@ -38,14 +38,17 @@ pub(super) struct Measuring<'a> {
     /// Output of requests that only read their prompt: 1, or 8 once one token has shown nothing.
     pub(super) prefill_output: std::cell::Cell<u64>,
     /// Of a run with repeats: the rows that each cell has so far, with the number of their round from 1 on.
-    pub(super) rows: RefCell<HashMap<(Phase, u64, u32), Vec<(u32, Cell)>>>,
+    pub(super) rows: RefCell<RowsSoFar>,
 }
+
+/// By phase, context and concurrency.
+type RowsSoFar = HashMap<(Phase, u64, u32), Vec<(u32, Cell)>>;
 
 impl Measuring<'_> {
     /// Runs every step. `run` holds what was measured whatever happens; an error is one of this machine (a
     /// full disk) or of a server that went away.
     pub(super) async fn all(&self, run: &mut Run) -> anyhow::Result<()> {
-        self.warm_up().await?;
+        Box::pin(self.warm_up()).await?;
         let mut guess = SpeedGuess::default();
         let plan = &self.site.plan;
         let (of, repeats) = (plan.step_count(), plan.request.repeats);

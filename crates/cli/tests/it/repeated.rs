@@ -43,7 +43,7 @@ fn rounds_of_a_shuffled_plan_give_one_row_a_cell_and_a_trace_a_repeat() {
         }
         if let Some(rates) = &cell.throughput {
             let totals: Vec<f64> = cell.repeats.iter().filter_map(|repeat| repeat.total).collect();
-            assert!((rates.total - (totals[0] + totals[1]) / 2.0).abs() < 1e-9 * rates.total);
+            assert!((rates.total - totals[0].midpoint(totals[1])).abs() < 1e-9 * rates.total);
             assert_eq!(rates.interval.as_ref().unwrap().scope, "repeats");
         } else {
             assert_eq!(cell.prefill_interval.as_ref().unwrap().scope, "repeats");
