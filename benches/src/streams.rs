@@ -119,7 +119,7 @@ impl Shape {
                  \"model\":\"gpt-5.1-mini\",\"service_tier\":\"default\",\"system_fingerprint\":\"fp_3a7c1f0e2b\",\"choices\":\
                  [{{\"index\":0,\"delta\":{{\"content\":\"{text}\"}},\"logprobs\":null,\"finish_reason\":null}}],\"usage\":null,\
                  \"obfuscation\":\"{}\"}}",
-                &"aZ3kQ9mB7xY2"[..(number % 11) as usize + 1]
+                &"aZ3kQ9mB7xY2"[..=(number % 11) as usize]
             ),
             Shape::OllamaNative => format!(
                 "{{\"model\":\"qwen3:8b\",\"created_at\":\"2026-01-01T00:00:{:02}.{:09}Z\",\"message\":{{\"role\":\"assistant\",\
@@ -162,7 +162,7 @@ impl Shape {
         let mut event = String::new();
         // Writing to a string cannot fail.
         let _ = match self {
-            Shape::OllamaNative => write!(event, "{data}\n"),
+            Shape::OllamaNative => writeln!(event, "{data}"),
             _ => write!(event, "data: {data}\n\n"),
         };
         format!("{:x}\r\n{event}\r\n", event.len())

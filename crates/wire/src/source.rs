@@ -85,7 +85,8 @@ fn loopback(server: SocketAddr) -> impl Iterator<Item = IpAddr> {
     (2..2 + LOOPBACK).filter(move |_| is_here).map(|last| IpAddr::V4(Ipv4Addr::new(127, 0, 0, last)))
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests {
     use std::collections::BTreeSet;
     use std::io;
