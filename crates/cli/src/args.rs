@@ -230,6 +230,9 @@ pub(crate) struct MatrixArgs {
     /// What happens to running requests when the window ends
     #[arg(long, value_enum, default_value = "cut")]
     pub(crate) at_end: AtEndArg,
+    /// Address of this host that connections come from; more than one take turns
+    #[arg(long, value_name = "IP", value_delimiter = ',')]
+    pub(crate) source_address: Vec<std::net::IpAddr>,
     /// Threads that read streams (default: all cores but one)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) load_threads: Option<u16>,

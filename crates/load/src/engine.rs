@@ -7,9 +7,9 @@ use std::sync::atomic::AtomicU32;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use tokio::runtime::Runtime;
+use tokio::runtime::{LocalOptions, LocalRuntime};
 use tokio::sync::{Semaphore, mpsc, oneshot, watch};
-use tokio::task::{JoinSet, LocalSet};
+use tokio::task::JoinSet;
 use tokometer_wire::clock::Clock;
 use tokometer_wire::{Connector, Expect};
 
@@ -131,8 +131,7 @@ impl LoadEngine {
         self.workers.len()
     }
 
-    /// Checks that the process may open enough files for `streams`, and raises its soft limit where that is
-    /// lower. Room is made for as many again: the server may be in this very process.
+    /// Checks that the process may open enough files for `streams`, and raises its soft limit as far as it may.
     pub fn reserve_descriptors(streams: u32) -> Result<(), LoadError> {
         let needed = u64::from(streams) + OTHER_FILES;
         #[cfg(unix)]
@@ -142,10 +141,9 @@ impl LoadEngine {
                 if hard < needed {
                     return Err(LoadError::Descriptors { streams, needed, limit: hard });
                 }
-                let wanted = (2 * needed).min(hard);
-                if soft < wanted {
+                if soft < hard {
                     // Where this is refused, opening the connections says so.
-                    setrlimit(Resource::RLIMIT_NOFILE, wanted, hard).ok();
+                    setrlimit(Resource::RLIMIT_NOFILE, hard, hard).ok();
                 }
             }
         }
@@ -207,11 +205,11 @@ impl Drop for LoadEngine {
     }
 }
 
-fn event_loop(clock: Clock, delay: Option<Duration>) -> std::io::Result<Runtime> {
+fn event_loop(clock: Clock, delay: Option<Duration>) -> std::io::Result<LocalRuntime> {
     let mut builder = tokio::runtime::Builder::new_current_thread();
     builder.enable_all();
     tokometer_wire::loop_lag::instrument(&mut builder, clock, delay);
-    builder.build()
+    builder.build_local(LocalOptions::default())
 }
 
 /// What a worker needs for every job.
@@ -222,8 +220,8 @@ struct Desk {
 }
 
 impl Desk {
-    fn serve_on(&self, runtime: &Runtime, mut inbox: mpsc::Receiver<Job>) {
-        LocalSet::new().block_on(runtime, async {
+    fn serve_on(&self, runtime: &LocalRuntime, mut inbox: mpsc::Receiver<Job>) {
+        runtime.block_on(async {
             while let Some(job) = inbox.recv().await {
                 self.serve(job).await;
             }

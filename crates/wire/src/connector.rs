@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -21,6 +21,7 @@ use crate::headers::Headers;
 use crate::http2::{Found, Pool};
 use crate::redact::Redactor;
 use crate::socket::StampedSocket;
+use crate::source::Sources;
 use crate::tls;
 use crate::transport::Transport;
 use crate::url::{Scheme, TargetUrl};
@@ -95,6 +96,7 @@ pub struct Connector {
     http: HttpVersion,
     /// Ask the kernel for arrival stamps.
     kernel_stamps: bool,
+    sources: Sources,
 }
 
 /// What every connection to the target needs.
@@ -136,7 +138,12 @@ impl Connector {
         let addresses = Mutex::default();
         let pool = Pool::default();
         let shared = Shared { target, headers, clock, timeouts, redactor, pool, tls, addresses };
-        Ok(Connector { shared: Arc::new(shared), http: HttpVersion::Auto, kernel_stamps: true })
+        Ok(Connector {
+            shared: Arc::new(shared),
+            http: HttpVersion::Auto,
+            kernel_stamps: true,
+            sources: Sources::default(),
+        })
     }
 
     /// The same with this version of HTTP. Shared connections are shared among all clones.
@@ -149,6 +156,14 @@ impl Connector {
     #[must_use]
     pub fn without_kernel_stamps(self) -> Connector {
         Connector { kernel_stamps: false, ..self }
+    }
+
+    /// The same, with connections from each of these addresses of this host in turn. One address has some 28,000
+    /// ports for one server, as a rule. Without any, the system chooses, and where it has no port left for a server
+    /// on this host, further loopback addresses are used.
+    #[must_use]
+    pub fn with_source_addresses(self, addresses: &[IpAddr]) -> Connector {
+        Connector { sources: Sources::new(addresses), ..self }
     }
 
     /// The version of HTTP that measured requests are to use.
@@ -234,7 +249,7 @@ impl Connector {
 
     async fn open_as(&self, http: HttpVersion) -> Result<(Transport, u64), Failure> {
         let limit = self.shared.timeouts.connect;
-        match tokio::time::timeout(limit, self.shared.open(http, self.kernel_stamps)).await {
+        match tokio::time::timeout(limit, self.shared.open(http, self.kernel_stamps, &self.sources)).await {
             Ok(opened) => opened.map_err(|failure| self.shared.redactor.failure(failure)),
             Err(_) => Err(self.shared.too_slow(limit)),
         }
@@ -301,12 +316,17 @@ impl Shared {
         )
     }
 
-    async fn open(&self, http: HttpVersion, kernel_stamps: bool) -> Result<(Transport, u64), Failure> {
+    async fn open(
+        &self,
+        http: HttpVersion,
+        kernel_stamps: bool,
+        sources: &Sources,
+    ) -> Result<(Transport, u64), Failure> {
         let addresses = self.addresses().await?;
         let mut last = None;
         for address in addresses {
             let started_ns = self.clock.now_ns();
-            match TcpStream::connect(address).await {
+            match sources.connect(address).await {
                 Ok(stream) => {
                     let transport = self.secure(stream, http, kernel_stamps).await?;
                     return Ok((transport, self.clock.now_ns() - started_ns));
@@ -379,8 +399,8 @@ impl Shared {
                 )
             }
             io::ErrorKind::AddrNotAvailable => format!(
-                "this machine has no free local port for another connection to {place}: lower the concurrency, \
-                 or widen net.ipv4.ip_local_port_range"
+                "this machine has no free local port for another connection to {place}: give further addresses of \
+                 it with --source-address, widen net.ipv4.ip_local_port_range, or lower the concurrency"
             ),
             _ if is_out_of_files(error) => format!(
                 "this process may open no more files ({error}): raise the limit (ulimit -n), or lower the concurrency"

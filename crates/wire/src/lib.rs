@@ -42,6 +42,7 @@ pub mod redact;
 mod repetition;
 pub mod response;
 mod socket;
+mod source;
 pub mod sse;
 mod tls;
 mod transport;

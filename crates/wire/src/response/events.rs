@@ -89,7 +89,7 @@ impl Events {
             self.in_read = true;
             release(held, sink);
             let (event, behind) = input.split_at(input.len() - rest.len());
-            let entry = ledger.enter(delta, again).map_err(|fell| fallen_in(fell, event))?;
+            let entry = ledger.enter(delta, again).map_err(|fell| Box::new(fallen_in(fell, event)))?;
             *input = behind;
             hold(held, delta, entry, event.len() as u32, *stamp);
         }
@@ -234,8 +234,8 @@ fn fallen(Fell { from, to }: Fell, data: &[u8]) -> Failure {
 
 /// The same, of an event as it lies in the stream.
 #[cold]
-fn fallen_in(fell: Fell, event: &[u8]) -> Box<Failure> {
-    Box::new(fallen(fell, event.strip_prefix(b"data:").unwrap_or(event).trim_ascii()))
+fn fallen_in(fell: Fell, event: &[u8]) -> Failure {
+    fallen(fell, event.strip_prefix(b"data:").unwrap_or(event).trim_ascii())
 }
 
 fn failure(kind: FailureKind, message: String, data: &[u8]) -> Failure {

@@ -1,6 +1,7 @@
 //! Tests of the crate from outside, over real loopback sockets.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails by panicking")]
 
+mod alike;
 mod allocation;
 mod control;
 mod faults;

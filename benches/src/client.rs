@@ -1,0 +1,136 @@
+//! The whole client against a paced server in another process.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokometer_load::{CellSpec, Conductor, Live, LoadEngine, Timing};
+use tokometer_record::{AtEnd, Outcome};
+use tokometer_wire::clock::Clock;
+use tokometer_wire::{Connector, Endpoint, Headers, TargetUrl, Timeouts, TlsOptions};
+
+use crate::streams::Shape;
+
+/// The environment's word for the server's port.
+pub const PORT: &str = "TOKOMETER_BENCH_PORT";
+
+/// The time between two events of a stream: long enough for a client that runs under valgrind to have read the
+/// first before the second comes.
+const GAP: Duration = Duration::from_millis(3);
+const SHAPE: Shape = Shape::VllmChat;
+
+/// A server that has a thread of its own, and ends once its client is gone.
+pub struct Paced {
+    /// Where it listens.
+    pub port: u16,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Drop for Paced {
+    fn drop(&mut self) {
+        // A client that never came would be waited for in vain.
+        drop(TcpStream::connect(("127.0.0.1", self.port)));
+        drop(self.thread.take().map(JoinHandle::join));
+    }
+}
+
+/// Starts a server that waits for `streams` requests and answers each with `events` events, all streams in step.
+pub fn serve(streams: u32, events: u64) -> Result<Paced, String> {
+    let listener = TcpListener::bind("127.0.0.1:0").map_err(|error| error.to_string())?;
+    let port = listener.local_addr().map_err(|error| error.to_string())?.port();
+    let thread = std::thread::spawn(move || drop(answer(&listener, streams, events)));
+    Ok(Paced { port, thread: Some(thread) })
+}
+
+fn answer(listener: &TcpListener, streams: u32, events: u64) -> std::io::Result<()> {
+    let mut sockets = Vec::new();
+    for _ in 0..streams {
+        let (socket, _) = listener.accept()?;
+        socket.set_nodelay(true)?;
+        sockets.push(socket);
+    }
+    for socket in &mut sockets {
+        let mut request = Vec::new();
+        let mut piece = [0; 1024];
+        while !request.ends_with(b"}") {
+            let length = socket.read(&mut piece)?;
+            if length == 0 {
+                return Ok(());
+            }
+            request.extend_from_slice(&piece[..length]);
+        }
+        socket.write_all(SHAPE.head().as_bytes())?;
+    }
+    for number in 1..=events {
+        let event = SHAPE.event(number);
+        for socket in &mut sockets {
+            socket.write_all(event.as_bytes())?;
+        }
+        std::thread::sleep(GAP);
+    }
+    let end = SHAPE.end(events);
+    for socket in &mut sockets {
+        socket.write_all(end.as_bytes())?;
+    }
+    // The client closes first.
+    for socket in &mut sockets {
+        while socket.read(&mut [0; 64]).is_ok_and(|length| length > 0) {}
+    }
+    Ok(())
+}
+
+/// Runs a cell of `streams` streams against the server, and counts the reads that carried events; an error if far
+/// from every event came in a read of its own, or any did not come.
+pub fn run(streams: u32, events: u64) -> Result<u64, String> {
+    let port = std::env::var(PORT).map_err(|_| format!("{PORT} is not set"))?;
+    let target = TargetUrl::parse(&format!("http://127.0.0.1:{port}")).map_err(|error| error.to_string())?;
+    let clock = Clock::start();
+    let (tls, timeouts) = (TlsOptions::default(), Timeouts::default());
+    let connector = Connector::new(target, &tls, Headers::new(), clock, timeouts);
+    let connector = connector.map_err(|error| error.to_string())?;
+    let engine = LoadEngine::start(1, &connector, clock).map_err(|error| error.to_string())?;
+    let conductor = Conductor {
+        run: "bench".to_owned(),
+        engine,
+        clock,
+        gauges: None,
+        expect: SHAPE.expect(),
+        timing: Timing {
+            ready_minimum: Duration::from_millis(1),
+            ready_stable: Duration::from_millis(1),
+            ..Timing::default()
+        },
+        allow_busy: true,
+        interrupt: watch::Sender::new(false).subscribe(),
+        live: Arc::new(Live::default()),
+    };
+    let request = connector.prepare(Endpoint::Chat.path(), "{\"stream\":true}".into());
+    let spec = CellSpec {
+        context_nominal: 0,
+        concurrency: streams,
+        max_output_tokens: events,
+        duration: Duration::from_millis(1),
+        requests: vec![request],
+        scouts: Vec::new(),
+        at_end: AtEnd::Finish,
+        calibration: None,
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| error.to_string())?;
+    let trace = runtime.block_on(conductor.run_cell(&spec));
+    let all = u64::from(streams) * events;
+    let reads: u64 = trace.requests.iter().map(|row| u64::from(row.reads)).sum();
+    let ended = trace.requests.iter().filter(|row| row.outcome == Outcome::Ended).count();
+    let events = trace.events.iter().filter(|event| event.payload).count() as u64;
+    // Where the machine is busy, some share one.
+    if ended == streams as usize && events == all && 10 * reads >= 8 * all {
+        return Ok(reads);
+    }
+    let failure = trace.requests.iter().find_map(|row| row.failure.as_ref()).or(trace.meta.failure.as_ref());
+    Err(format!(
+        "{ended} of {streams} requests ended, with {events} of {all} events in {reads} reads: {failure:?}"
+    ))
+}
