@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use serde_json::Value;
-use tokometer_record::{Cell, Outcome, Phase, RequestKind, Run, RunFolder, RunState, Status, store};
+use tokometer_record::{Cell, CellDetail, Outcome, Phase, RequestKind, Run, RunFolder, RunState, Status, store};
 
 use crate::secrets::hidden;
 use crate::support::{Ended, SMALL, call, load, only_run, simulated, tokometer};
@@ -174,4 +174,37 @@ fn requests_that_run_out_are_counted_to_the_token() {
     assert_eq!(cell.tokens.out_cell, Some(300 * cell.requests.ended.unwrap()));
     // A stream of its own prompt each, warmed before: two scouts with one token.
     assert_eq!(cell.tokens.client, Some(cell.tokens.out_cell.unwrap() + 2));
+}
+
+#[test]
+fn the_page_is_a_data_file() {
+    let Measured { folder, run, .. } = measured();
+    let page = folder.join("report.html");
+    let text = std::fs::read_to_string(&page).unwrap();
+    let details: Vec<CellDetail> =
+        serde_json::from_str(tokometer_record::page::embedded(&text, "details").unwrap()).unwrap();
+    let traced: Vec<String> = run.cells.iter().filter(|cell| cell.trace.is_some()).map(Cell::name).collect();
+    assert_eq!(details.iter().map(|detail| detail.cell.clone()).collect::<Vec<_>>(), traced);
+    for detail in details.iter().filter(|detail| detail.cell.starts_with("decode")) {
+        assert!(detail.rate.is_some() && detail.ttft_ms.is_some() && !detail.requests.is_empty(), "{detail:?}");
+    }
+
+    // Away from its folder it still has everything.
+    let alone = tempfile::tempdir().unwrap();
+    let copy = alone.path().join("shared.html");
+    std::fs::copy(&page, &copy).unwrap();
+    let report = |path: &Path, format: &str| {
+        let ended = call(["report", &path.to_string_lossy(), "--format", format]);
+        assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""), "{ended:?}");
+        ended.stdout
+    };
+    assert_eq!(serde_json::from_str::<Run>(&report(&copy, "json")).unwrap(), *run);
+    for format in ["html", "terminal", "markdown", "csv", "svg"] {
+        assert_eq!(report(&copy, format), report(folder, format), "{format}");
+    }
+    let png = tokometer().args(["report", &copy.to_string_lossy(), "--format", "png"]).output().unwrap();
+    assert!(png.status.success() && png.stdout.starts_with(b"\x89PNG"));
+    call(["report", &copy.to_string_lossy(), "--chart", "matrix"]).failed_with(2, &["--chart", "svg"]);
+    std::fs::write(&copy, "<!doctype html><p>another page").unwrap();
+    call(["report", &copy.to_string_lossy()]).failed_with(1, &["embedded record"]);
 }

@@ -245,7 +245,7 @@ pub(crate) fn reads_without_scripts(browser: &Browser, file: &Path, cell: &str) 
 pub(crate) fn prints(browser: &Browser) {
     browser.medium("print", "dark");
     let found = browser.run(&format!(
-        "{SEEN} return [seen('button, .switches, dialog, #cells').length, getComputedStyle(document.body).backgroundColor,
+        "{SEEN} return [seen('button:not(.sort), .switches, dialog, #cells').length, getComputedStyle(document.body).backgroundColor,
                  seen('.notes li').length === document.querySelectorAll('.notes li').length]"
     ));
     assert_eq!(found, json!([0, "rgb(255, 255, 255)", true]));

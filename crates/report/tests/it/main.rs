@@ -9,6 +9,7 @@ mod formats;
 mod hostile;
 mod html;
 mod page;
+mod pictures;
 mod published;
 mod resent;
 mod setup;
