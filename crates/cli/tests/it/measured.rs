@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use serde_json::Value;
-use tokometer_record::{Cell, CellDetail, Outcome, Phase, RequestKind, Run, RunFolder, RunState, Status, store};
+use tokometer_record::{
+    Cell, CellDetail, Outcome, Phase, RequestKind, Run, RunFolder, RunState, Status, store,
+};
 
 use crate::secrets::hidden;
 use crate::support::{Ended, SMALL, call, load, only_run, simulated, tokometer};
@@ -185,7 +187,10 @@ fn the_page_is_a_data_file() {
     let traced: Vec<String> = run.cells.iter().filter(|cell| cell.trace.is_some()).map(Cell::name).collect();
     assert_eq!(details.iter().map(|detail| detail.cell.clone()).collect::<Vec<_>>(), traced);
     for detail in details.iter().filter(|detail| detail.cell.starts_with("decode")) {
-        assert!(detail.rate.is_some() && detail.ttft_ms.is_some() && !detail.requests.is_empty(), "{detail:?}");
+        assert!(
+            detail.rate.is_some() && detail.ttft_ms.is_some() && !detail.requests.is_empty(),
+            "{detail:?}"
+        );
     }
 
     // Away from its folder it still has everything.
