@@ -10,13 +10,9 @@ const say = (text) => { find("said").textContent = text; };
 
   const THEMES = ["auto", "light", "dark"];
   const NAMES = { auto: "Auto", light: "Light", dark: "Dark" };
-  const WORDS = { auto: "as the system", light: "light", dark: "dark" };
   const theme = find("theme");
   const themed = () => document.documentElement.dataset.theme || "auto";
-  const showTheme = () => {
-    theme.querySelector("span").textContent = NAMES[themed()];
-    theme.setAttribute("aria-label", `Theme: ${WORDS[themed()]}`);
-  };
+  const showTheme = () => { find("theme-name").textContent = NAMES[themed()]; };
   theme.addEventListener("click", () => {
     const next = THEMES[(THEMES.indexOf(themed()) + 1) % THEMES.length];
     if (next === "auto") delete document.documentElement.dataset.theme;

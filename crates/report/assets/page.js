@@ -40,21 +40,27 @@
     if (next) open(next);
   };
   const sheetOf = (hash) => (hash.startsWith("#cell-") ? sheets.find((sheet) => `#${sheet.id}` === hash) : undefined);
-  drawer.addEventListener("close", () => {
-    const cell = shown && find(shown.id.slice("cell-".length));
+  const close = () => {
+    if (!shown) return;
+    const cell = find(shown.id.slice("cell-".length));
     putBack();
+    drawer.close();
     address("");
     // Back to where the drawer was opened, or to the cell it was moved on to.
     if (cell && cell.matches("[role=gridcell]")) focusCell(cell);
     else if (origin && origin.isConnected) origin.focus();
+  };
+  drawer.addEventListener("cancel", (event) => {
+    event.preventDefault();
+    close();
   });
-  find("drawer-close").addEventListener("click", () => drawer.close());
+  drawer.addEventListener("close", close);
+  find("drawer-close").addEventListener("click", close);
   find("drawer-before").addEventListener("click", () => step(-1));
   find("drawer-after").addEventListener("click", () => step(1));
-  for (const dialog of [drawer, find("help")]) {
-    // A click beside a dialog is one on the dialog itself.
-    dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
-  }
+  // A click beside a dialog is one on the dialog itself.
+  drawer.addEventListener("click", (event) => { if (event.target === drawer) close(); });
+  find("help").addEventListener("click", (event) => { if (event.target === find("help")) find("help").close(); });
   document.addEventListener("click", (event) => {
     const link = event.target.closest("a[href^='#cell-']");
     const sheet = link && sheetOf(link.getAttribute("href"));
@@ -72,16 +78,6 @@
 
   const matrix = document.querySelector("table.matrix");
   const rows = matrix ? [...matrix.tBodies[0].rows].map((row) => [...row.cells].slice(1)) : [];
-  const heads = matrix ? [...matrix.tHead.rows[0].cells].slice(1) : [];
-  const plain = (element) => element.innerText.replace(/\s+/g, " ").trim();
-  const spoken = (cell) => {
-    const [row, column] = placeOf(cell);
-    const context = cell.parentElement.cells[0].childNodes[0].textContent.trim();
-    const requests = plain(heads[column]).replace("×", "");
-    const text = plain(cell).replaceAll("tok/s", "tokens per second").replace("±", "plus or minus");
-    const verdict = cell.classList.contains("hatch") || cell.classList.contains("absent") ? "" : ", valid";
-    return `${context} context, ${requests} ${requests === "1" ? "request" : "requests"}: ${text}${verdict}`;
-  };
   const placeOf = (cell) => {
     const row = rows.findIndex((cells) => cells.includes(cell));
     return [row, rows[row].indexOf(cell)];
@@ -94,7 +90,6 @@
     cell.focus();
     cell.scrollIntoView({ block: "nearest", inline: "nearest" });
   };
-  const label = () => rows.flat().forEach((cell) => cell.setAttribute("aria-label", spoken(cell)));
   if (matrix && rows.length && rows[0].length) {
     matrix.setAttribute("role", "grid");
     matrix.setAttribute("aria-labelledby", "decode-title");
@@ -110,8 +105,6 @@
     current = rows[0][0];
     current.tabIndex = 0;
     matrix.parentElement.removeAttribute("tabindex");
-    label();
-    for (const lens of all("input[name=view]")) lens.addEventListener("change", label);
     matrix.addEventListener("keydown", (event) => {
       const cell = event.target.closest("[role=gridcell]");
       if (!cell || event.altKey || event.metaKey) return;

@@ -103,7 +103,7 @@ fn shows_the_run(browser: &Browser, run: &Run, cells: u64) {
     if run.imported.is_some() && run.hardware.accelerators[0].name.starts_with("H200") {
         assert_eq!(
             seen("decode-8192-8").split_whitespace().collect::<Vec<_>>().join(" "),
-            "1,145 tok/s TTFT 307 ms 7.0 ms/token"
+            "1,145 tok/s TTFT 307 ms 7.0 ms/token , valid"
         );
         assert!(seen("decode-32768-64").contains("Looped"));
         assert!(seen("decode-257024-128").contains("Over capacity"));

@@ -63,7 +63,7 @@ fn intervals_stand_beside_their_figures() {
     cell.ttft_ms.as_mut().unwrap().p90 = Some(170.0);
     let page = parsed(&run);
     let ttft = text(&select(&page, "td#decode-8192-1 .face.ttft")[0]);
-    assert_eq!(ttft, "150 msajklm 140–164 p90 170 n 2");
+    assert_eq!(ttft, "150 msajklm 140–164 p90 170 n 2, valid");
 }
 
 #[test]
