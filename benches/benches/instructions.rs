@@ -66,7 +66,7 @@ const GATES: [Gate; 11] = [
     repetition("repetition-varied", Work::Varied, 55.0),
     repetition("repetition-nearly", Work::NearlyRepeating, 72.0),
     client("client-1-stream", 1, 4400.0),
-    client("client-32-streams", 32, 3500.0),
+    client("client-32-streams", 32, 3900.0),
 ];
 
 fn main() -> ExitCode {
