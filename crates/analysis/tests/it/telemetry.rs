@@ -71,7 +71,7 @@ fn energy_is_that_of_all_devices_over_the_window() {
 #[test]
 fn without_a_counter_power_is_integrated_within_one_percent() {
     // 700 W and 300 W in turn, 0.7 s each.
-    let step = |time_ns: u64| if time_ns / (7 * SECOND / 10) % 2 == 0 { 700.0 } else { 300.0 };
+    let step = |time_ns: u64| if (time_ns / (7 * SECOND / 10)).is_multiple_of(2) { 700.0 } else { 300.0 };
     let cell = judged(
         &STEADY.trace(),
         &series(1, 20, |_, row| {
