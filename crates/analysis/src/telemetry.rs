@@ -139,7 +139,7 @@ fn energy(rows: &[&DeviceSample], start_ns: u64, end_ns: u64) -> Option<(f64, &'
     points.push((end_ns, at(&power, end_ns)?));
     let joules = points.windows(2).map(|pair| {
         let [(from_ns, from), (to_ns, to)] = [pair[0], pair[1]];
-        from.midpoint(to) * (to_ns - from_ns) as f64 / 1e9
+        f64::midpoint(from, to) * (to_ns - from_ns) as f64 / 1e9
     });
     Some((joules.sum(), "power"))
 }

@@ -109,7 +109,7 @@ impl Machine {
             links,
         };
         hardware.accelerators = Hardware::fold(hardware.used());
-        hardware.class = class(&hardware).map(str::to_owned);
+        hardware.class = Some(class(&hardware).to_owned());
         if hardware.accelerators.is_empty() {
             let why =
                 if hardware.devices.is_empty() { self.why_none() } else { "the server uses none".to_owned() };
@@ -143,7 +143,7 @@ impl Machine {
         } else {
             let code = || pci.map(|pci| format!("{} {pci}", device.vendor));
             let name = device.driver_name.clone().or_else(code).unwrap_or_else(|| device.vendor.clone());
-            device.name = name.trim_start_matches("NVIDIA ").to_owned();
+            name.trim_start_matches("NVIDIA ").clone_into(&mut device.name);
             let why = "the catalogue has no such device".to_owned();
             device.unknown.insert("memory_gb".to_owned(), why);
         }
@@ -165,10 +165,13 @@ fn used(processes: Option<&[u32]>, users: Option<&Users>) -> Option<bool> {
     (idle && users.pids.is_empty()).then_some(false)
 }
 
-fn class(hardware: &Hardware) -> Option<&'static str> {
+fn class(hardware: &Hardware) -> &'static str {
     let mut used = hardware.used().peekable();
     if used.peek().is_none() {
-        return Some("cpu");
+        "cpu"
+    } else if used.all(|device| device.unified_memory) {
+        "unified_memory"
+    } else {
+        "discrete_gpu"
     }
-    Some(if used.all(|device| device.unified_memory) { "unified_memory" } else { "discrete_gpu" })
 }

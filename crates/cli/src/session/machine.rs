@@ -263,10 +263,14 @@ fn address(url: &str) -> Option<(String, u16)> {
 pub(super) fn preview(run: &Run) -> String {
     let mut lines = Vec::new();
     let unknown = |field: &str| run.unknown.get(field).cloned();
-    let list = &run.hardware.accelerators;
+    let hardware = &run.hardware;
+    let list = &hardware.accelerators;
     let accelerators =
         list.iter().map(|one| format!("{} × {}", one.count, one.name)).collect::<Vec<_>>().join(", ");
-    let machine = if list.is_empty() {
+    let machine = if hardware.class.as_deref() == Some("cpu") {
+        let cpu = hardware.host.as_ref().and_then(|host| host.cpu.clone());
+        Some(format!("CPU only{}", cpu.map(|cpu| format!(" ({cpu})")).unwrap_or_default()))
+    } else if list.is_empty() {
         unknown("hardware").or_else(|| unknown("hardware.accelerators"))
     } else {
         Some(accelerators)

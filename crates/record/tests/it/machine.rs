@@ -8,19 +8,14 @@ use tokometer_record::{
     HostSample, Reading, RecordError, RunFolder, SampleRow, Telemetry, TelemetryMeta,
 };
 
-#[expect(clippy::unnecessary_wraps, reason = "a text is an option everywhere that it stands")]
-fn text(word: &str) -> Option<String> {
-    Some(word.to_owned())
-}
-
 /// A host with a value in every field.
 pub(crate) fn host() -> Host {
     Host {
-        hostname: text("gpu1"),
-        distribution: text("Debian GNU/Linux 12"),
-        kernel: text("6.1.0"),
-        architecture: text("x86_64"),
-        cpu: text("EPYC 9575F"),
+        hostname: Some("gpu1".to_owned()),
+        distribution: Some("Debian GNU/Linux 12".to_owned()),
+        kernel: Some("6.1.0".to_owned()),
+        architecture: Some("x86_64".to_owned()),
+        cpu: Some("EPYC 9575F".to_owned()),
         sockets: Some(2),
         cores: Some(128),
         threads: Some(256),
@@ -28,10 +23,14 @@ pub(crate) fn host() -> Host {
         numa_nodes: Some(2),
         memory_bytes: Some(1 << 40),
         swap_used_bytes: Some(0),
-        board: text("Vendor Board"),
+        board: Some("Vendor Board".to_owned()),
         virtual_machine: Some(false),
         load_average: Some(0.5),
-        container: Some(Container { runtime: text("docker"), id: text("0123456789ab"), image: text("vllm") }),
+        container: Some(Container {
+            runtime: Some("docker".to_owned()),
+            id: Some("0123456789ab".to_owned()),
+            image: Some("vllm".to_owned()),
+        }),
     }
 }
 
@@ -40,20 +39,20 @@ pub(crate) fn device(index: u32) -> Device {
     Device {
         index,
         vendor: "nvidia".to_owned(),
-        driver_name: text("NVIDIA H200"),
+        driver_name: Some("NVIDIA H200".to_owned()),
         name: "H200 SXM".to_owned(),
         used_by_server: Some(index < 2),
         memory_bytes: Some(150_754_820_096),
         memory_gb: Some(141.0),
         unified_memory: false,
-        architecture: text("9.0"),
-        driver: text("580.95.05"),
-        compute: text("CUDA 13.0"),
-        part_number: text("692-2G520"),
-        vbios: text("96.00"),
-        uuid_hash: text("0011223344556677"),
-        pci_id: text("0x2335"),
-        pci_address: text("0000:0A:00.0"),
+        architecture: Some("9.0".to_owned()),
+        driver: Some("580.95.05".to_owned()),
+        compute: Some("CUDA 13.0".to_owned()),
+        part_number: Some("692-2G520".to_owned()),
+        vbios: Some("96.00".to_owned()),
+        uuid_hash: Some("0011223344556677".to_owned()),
+        pci_id: Some("0x2335".to_owned()),
+        pci_address: Some("0000:0A:00.0".to_owned()),
         numa_node: Some(0),
         power_limit_watts: Some(700.0),
         power_default_watts: Some(700.0),
@@ -80,10 +79,10 @@ pub(crate) fn device(index: u32) -> Device {
 pub(crate) fn hardware() -> Hardware {
     let devices = vec![device(0), device(1), device(2), device(3)];
     let mut hardware = Hardware {
-        class: text("discrete_gpu"),
+        class: Some("discrete_gpu".to_owned()),
         accelerators: Vec::new(),
-        os: text("linux"),
-        origin: text("found"),
+        os: Some("linux".to_owned()),
+        origin: Some("found".to_owned()),
         host: Some(host()),
         devices,
         links: vec![DeviceLink { a: 0, b: 1, path: "numa_node".to_owned() }],
@@ -117,7 +116,7 @@ pub(crate) fn cell_telemetry() -> CellTelemetry {
         power_capped_share: Some(0.5),
         over_rated_share: Some(0.0),
         energy_joules: Some(12_000.0),
-        energy_source: text("counter"),
+        energy_source: Some("counter".to_owned()),
         joules_per_token: Some(0.4),
         cpu_busy: reading,
         unknown: BTreeMap::from([("x".to_owned(), "y".to_owned())]),

@@ -33,10 +33,9 @@ impl Group {
             }
         }
         for pid in found {
-            if let Some(stat) = Stat::read(&self.root, pid) {
-                if !self.known.contains(&(pid, stat.start)) {
-                    self.known.push((pid, stat.start));
-                }
+            let Some(stat) = Stat::read(&self.root, pid) else { continue };
+            if !self.known.contains(&(pid, stat.start)) {
+                self.known.push((pid, stat.start));
             }
         }
     }

@@ -134,7 +134,7 @@ fn series(switches: &[&str]) -> (Telemetry, f64) {
 fn a_series_follows_power_and_counts_energy() {
     let (series, start) = series(&["STUB_PID=4242", "STUB_THROTTLED"]);
     let of = |device: u32| series.devices.iter().filter(move |row| row.device == device);
-    let (first, last) = (of(0).next().unwrap(), of(0).last().unwrap());
+    let (first, last) = (of(0).next().unwrap(), of(0).next_back().unwrap());
     let counted = last.energy_joules.unwrap() - first.energy_joules.unwrap();
     let at = |row: &DeviceSample| start + row.time_ns as f64 / 1e9;
     let right = integral(at(last)) - integral(at(first));

@@ -226,9 +226,8 @@ fn judge(name: &str, given: &str, taken: &mut Taken) -> String {
 
 fn value(kind: Kind, given: &str, taken: &mut Taken) -> String {
     match kind {
-        Kind::Secret => taken.hide(given),
         Kind::Likely if is_harmless(given) => given.to_owned(),
-        Kind::Likely => taken.hide(given),
+        Kind::Secret | Kind::Likely => taken.hide(given),
         Kind::File => {
             let base = given.rsplit('/').next().unwrap_or(given);
             value(Kind::Plain, base, taken)
@@ -314,15 +313,12 @@ fn home(given: &str) -> String {
             continue;
         }
         let user = if start == "/root/" { Some(0) } else { after.find('/').map(|end| end + 1) };
-        match user {
-            Some(end) => {
-                out.push_str("~/");
-                rest = &after[end..];
-            }
-            None => {
-                out.push('~');
-                rest = "";
-            }
+        if let Some(end) = user {
+            out.push_str("~/");
+            rest = &after[end..];
+        } else {
+            out.push('~');
+            rest = "";
         }
     }
 }
