@@ -58,8 +58,9 @@ fn again(
         slo_cells: Vec::new(),
     };
     for cell in &run.cells {
-        // Telemetry is of the whole window, and stands for no part of it.
-        let machine = cell.telemetry.clone().filter(|_| part.is_none());
+        // Telemetry is of the whole window, and stands for no part of it; a prefill row has no window to cut.
+        let is_whole = part.is_none() || cell.phase == tokometer_record::Phase::Prefill;
+        let machine = cell.telemetry.clone().filter(|_| is_whole);
         let context = Context {
             telemetry: machine.as_ref().map(Into::into),
             ..Context::of(run, cell.phase, cell.context_nominal)

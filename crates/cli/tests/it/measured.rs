@@ -111,8 +111,13 @@ fn every_number_follows_from_the_trace() {
         let bytes = std::fs::read(folder.path.join(&file.file)).unwrap();
         assert_eq!((store::sha256(&bytes), bytes.len() as u64), (file.sha256.clone(), file.bytes));
         let trace = folder.load_trace(file).unwrap();
-        let context = tokometer_analysis::Context::of(run, cell.phase, cell.context_nominal);
-        let again = Cell { trace: cell.trace.clone(), ..tokometer_analysis::summarise(&trace, &context) };
+        let machine = cell.telemetry.clone();
+        let context = tokometer_analysis::Context {
+            telemetry: machine.as_ref().map(Into::into),
+            ..tokometer_analysis::Context::of(run, cell.phase, cell.context_nominal)
+        };
+        let mut again = Cell { trace: cell.trace.clone(), ..tokometer_analysis::summarise(&trace, &context) };
+        tokometer_analysis::telemetry::attach(&mut again, machine.unwrap());
         // Through the same text, so that both were read in the same way.
         let again: Cell = serde_json::from_str(&serde_json::to_string(&again).unwrap()).unwrap();
         assert_eq!(&again, cell);
