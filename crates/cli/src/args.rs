@@ -298,7 +298,7 @@ pub(crate) struct SimArgs {
     /// Engine to answer like: native, vllm, vllm-rust, sglang, llamacpp, tensorrt-llm, tgi, ollama
     #[arg(long, value_name = "NAME", default_value = "native")]
     pub(crate) dialect: tokometer_sim::Dialect,
-    /// What goes wrong on purpose, as `NAME`, `NAME@TOKENS`, `NAME/EVERY` or `NAME@TOKENS/EVERY`: error, truncated, tokenless, reset, stall, rate-limit, warm-cache
+    /// What goes wrong on purpose, as `NAME`, `NAME@TOKENS`, `NAME/EVERY` or `NAME@TOKENS/EVERY`: error, truncated, tokenless, reset, stall, rate-limit, warm-cache, loop, early-end, other-traffic, fewer-running
     #[arg(long = "fault", value_name = "FAULT")]
     pub(crate) faults: Vec<tokometer_sim::Fault>,
     /// Speculative decoding: tokens of a draft, and the probability that one is accepted if all before it were

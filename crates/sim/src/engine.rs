@@ -24,7 +24,7 @@ mod speculation;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-pub use request::{Emission, Finish, Request, RequestId, Stats};
+pub use request::{Emission, Finish, Request, RequestId, Stats, Trick};
 pub use speculation::{MOST_DRAFTED, Speculation};
 
 use crate::Profile;
@@ -103,7 +103,7 @@ impl Engine {
 
     /// Takes a request.
     pub fn submit(&mut self, request: Request) {
-        if request.known {
+        if request.trick == Some(Trick::KnownPrompt) {
             self.cache.insert(&request.prompt.blocks);
         }
         self.waiting.push_back(Waiting { request, queued: false });
@@ -172,7 +172,8 @@ impl Engine {
             // A request that is larger than the whole cache runs alone.
             let need = (request.prompt.tokens + request.max_tokens).min(kv_tokens);
             let fits = self.reserved_tokens + need <= kv_tokens;
-            if !fits || self.running() >= self.profile.max_concurrent_requests() {
+            let is_held_back = request.trick == Some(Trick::HeldBack) && self.half_run();
+            if !fits || is_held_back || self.running() >= self.profile.max_concurrent_requests() {
                 break;
             }
             let Some(Waiting { request, queued }) = self.waiting.pop_front() else { break };
@@ -183,6 +184,12 @@ impl Engine {
             self.place(Admitted { request, start_ns, reserved_tokens: need, cached_tokens: 0 });
         }
         self.start_prefill();
+    }
+
+    /// True if half of the requests in the system run, rounded down, or more; never where none does.
+    fn half_run(&self) -> bool {
+        let running = self.running() as usize;
+        running > 0 && running + 1 >= self.waiting.len()
     }
 
     /// To the first token, or first to prefill.
@@ -261,6 +268,10 @@ impl Engine {
             end,
             finish,
             looping: self.profile.loops(prompt_tokens, self.batch.len() as u32 + 1),
+            loops_after: match request.trick {
+                Some(Trick::Loop { after_tokens }) => Some(after_tokens),
+                _ => None,
+            },
             drafts: self.profile.speculation().map(|speculation| Drafts::new(speculation, request.id)),
         };
         let emission = decoding.first_token(self.now_ns);

@@ -20,6 +20,8 @@ pub(super) struct Decoding {
     pub(super) end: u64,
     pub(super) finish: Finish,
     pub(super) looping: bool,
+    /// Output tokens behind which its text repeats itself wherever it is; none: only where the profile's does.
+    pub(super) loops_after: Option<u64>,
     /// Its drafts, where the engine speculates.
     pub(super) drafts: Option<Drafts>,
 }
@@ -39,13 +41,14 @@ impl Decoding {
     fn emit(&mut self, due_ns: u64, accepted: Option<u32>) -> Emission {
         let room = self.end.saturating_sub(self.generated).max(1);
         let tokens = (1 + u64::from(accepted.unwrap_or(0))).min(room);
+        let looping = self.looping || self.loops_after.is_some_and(|tokens| self.generated >= tokens);
         self.generated += tokens;
         Emission {
             id: self.id,
             due_ns,
             tokens: tokens as u32,
             accepted,
-            looping: self.looping,
+            looping,
             cached_tokens: self.cached_tokens,
             finish: (self.generated >= self.end).then_some(self.finish),
         }

@@ -20,8 +20,23 @@ pub struct Request {
     pub natural_end: Option<u64>,
     /// When it arrived; its time to first token counts from here.
     pub arrival_ns: u64,
-    /// True if the prefix cache knows its prompt although nobody has sent it: a warm cache that is sold as cold.
-    pub known: bool,
+    /// What goes wrong with it on purpose.
+    pub trick: Option<Trick>,
+}
+
+/// What the engine does wrong with a request, on purpose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trick {
+    /// The prefix cache knows its prompt although nobody has sent it: a warm cache that is sold as cold.
+    KnownPrompt,
+    /// Its text repeats itself behind so many output tokens.
+    Loop {
+        /// Output tokens before the loop.
+        after_tokens: u64,
+    },
+    /// It has to wait while as many requests run as are half of those in the system, though there is room; it never
+    /// waits where nothing runs.
+    HeldBack,
 }
 
 /// Why an output ended.
@@ -44,7 +59,7 @@ pub struct Emission {
     pub tokens: u32,
     /// Tokens of the draft that were accepted, also those beyond the output's end; none where nothing was drafted.
     pub accepted: Option<u32>,
-    /// True where the profile's text repeats itself.
+    /// True where the text repeats itself, by the profile or by a trick.
     pub looping: bool,
     /// Prompt tokens that were found in the prefix cache.
     pub cached_tokens: u64,

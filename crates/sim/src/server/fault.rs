@@ -7,14 +7,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::stream::Delivery;
 use crate::SimError;
+use crate::engine::Trick;
 
 /// Tokens before a fault in a stream that does not say how many.
 const AFTER_TOKENS: u32 = 3;
 
+/// The same for an answer that ends early: it is still worth reading.
+const EARLY_END_TOKENS: u32 = 64;
+
 /// Seconds that a busy server asks to wait.
 pub(super) const RETRY_AFTER_SECONDS: u32 = 2;
 
-/// What goes wrong. Faults of streams do nothing to answers in one piece.
+/// What goes wrong. `error` to `stall` are faults of streams and do nothing to answers in one piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FaultKind {
     /// An error within a stream of status 200.
@@ -31,10 +35,20 @@ pub enum FaultKind {
     RateLimit,
     /// The prefix cache knows the prompt although nobody has sent it: a warm cache that is sold as cold.
     WarmCache,
+    /// The text repeats itself, one cycle of 400 characters again and again, to the end of the output.
+    Loop,
+    /// The answer ends by itself, with the finish reason `stop`, although the request said to ignore that.
+    EarlyEnd,
+    /// Beside the request runs another one with a short prompt, which no client has sent: gauges and counters have
+    /// both. It ends with the request.
+    OtherTraffic,
+    /// The engine runs at most half of the requests that it has, at least one; the others wait though there is room.
+    FewerRunning,
 }
 
 /// A fault: what, where in the stream, and for which requests. In text `NAME`, `NAME@TOKENS`, `NAME/EVERY` or
-/// `NAME@TOKENS/EVERY`, as `reset@5/4`: every fourth request is reset behind its fifth token.
+/// `NAME@TOKENS/EVERY`, as `reset@5/4`: every fourth request is reset behind its fifth token. Tokens mean nothing to
+/// `rate-limit`, `warm-cache`, `other-traffic` and `fewer-running`, which befall whole requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Fault {
     /// What goes wrong.
@@ -47,7 +61,7 @@ pub struct Fault {
 
 impl FaultKind {
     /// All kinds.
-    pub const ALL: [FaultKind; 7] = [
+    pub const ALL: [FaultKind; 11] = [
         FaultKind::Error,
         FaultKind::Truncated,
         FaultKind::Tokenless,
@@ -55,6 +69,10 @@ impl FaultKind {
         FaultKind::Stall,
         FaultKind::RateLimit,
         FaultKind::WarmCache,
+        FaultKind::Loop,
+        FaultKind::EarlyEnd,
+        FaultKind::OtherTraffic,
+        FaultKind::FewerRunning,
     ];
 
     /// Its name.
@@ -67,14 +85,49 @@ impl FaultKind {
             FaultKind::Stall => "stall",
             FaultKind::RateLimit => "rate-limit",
             FaultKind::WarmCache => "warm-cache",
+            FaultKind::Loop => "loop",
+            FaultKind::EarlyEnd => "early-end",
+            FaultKind::OtherTraffic => "other-traffic",
+            FaultKind::FewerRunning => "fewer-running",
         }
     }
 }
 
 impl From<FaultKind> for Fault {
-    /// For every request, behind its third token.
+    /// For every request, behind its third token; an early end comes behind the 64th.
     fn from(kind: FaultKind) -> Fault {
-        Fault { kind, after_tokens: AFTER_TOKENS, every: 1 }
+        let after_tokens = if kind == FaultKind::EarlyEnd { EARLY_END_TOKENS } else { AFTER_TOKENS };
+        Fault { kind, after_tokens, every: 1 }
+    }
+}
+
+impl Fault {
+    /// What the engine does to the request, if it is the engine that does it.
+    pub(super) fn trick(self) -> Option<Trick> {
+        match self.kind {
+            FaultKind::WarmCache => Some(Trick::KnownPrompt),
+            FaultKind::Loop => Some(Trick::Loop { after_tokens: self.after_tokens.into() }),
+            FaultKind::FewerRunning => Some(Trick::HeldBack),
+            _ => None,
+        }
+    }
+
+    /// Length of an output that ends early, with the token that ends it.
+    pub(super) fn early_end(self) -> Option<u64> {
+        (self.kind == FaultKind::EarlyEnd).then(|| u64::from(self.after_tokens) + 1)
+    }
+
+    /// The fault on its way through the request's stream, if it is one of streams.
+    pub(super) fn lurking(self) -> Option<Lurking> {
+        let is_of_streams = matches!(
+            self.kind,
+            FaultKind::Error
+                | FaultKind::Truncated
+                | FaultKind::Tokenless
+                | FaultKind::Reset
+                | FaultKind::Stall
+        );
+        is_of_streams.then(|| Lurking::new(self))
     }
 }
 
@@ -134,7 +187,7 @@ pub(super) struct Lurking {
 }
 
 impl Lurking {
-    pub(super) fn new(fault: Fault) -> Lurking {
+    fn new(fault: Fault) -> Lurking {
         let left = if fault.kind == FaultKind::Tokenless { 0 } else { fault.after_tokens };
         Lurking { kind: fault.kind, left, strikes: left == 0 }
     }

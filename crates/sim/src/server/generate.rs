@@ -11,7 +11,7 @@ use super::answer::{Refusal, Why, json_answer, with_type};
 use super::body::{self, Collected, Fields};
 use super::dialect::{Format, Output, Rules};
 use super::events::Events;
-use super::fault::{Fault, FaultKind, Lurking, RETRY_AFTER_SECONDS};
+use super::fault::{Fault, FaultKind, RETRY_AFTER_SECONDS};
 use super::frames::{Common, Route, write_text};
 use super::line::Line;
 use super::outlet::{Outlet, OutletOptions};
@@ -21,7 +21,7 @@ use crate::clock::unix_seconds;
 use crate::engine;
 use crate::random::{Random, mix};
 use crate::text::Writer;
-use crate::tokenizer::{END_TOKEN, token_id};
+use crate::tokenizer::{END_TOKEN, Prompt, token_id};
 
 /// Shortest and longest output that ends by itself.
 const NATURAL_TOKENS: (u64, u64) = (200, 1500);
@@ -96,6 +96,7 @@ pub(super) async fn respond(
         let length = shortest + Random::new(!seed).below(longest - shortest + 1);
         length.max(call.min_tokens + 1)
     });
+    let natural_end = natural_end.into_iter().chain(fault.and_then(Fault::early_end)).min();
     let prefix = if route == Route::Chat { "chatcmpl" } else { "cmpl" };
     let common = Common {
         route,
@@ -110,12 +111,15 @@ pub(super) async fn respond(
         arrival_ns,
         clock: app.clock,
     };
-    let known = matches!(fault, Some(Fault { kind: FaultKind::WarmCache, .. }));
-    let fault = fault.filter(|_| !known);
+    let trick = fault.and_then(Fault::trick);
     let request =
-        engine::Request { id, prompt: call.collected.prompt, max_tokens, natural_end, arrival_ns, known };
+        engine::Request { id, prompt: call.collected.prompt, max_tokens, natural_end, arrival_ns, trick };
+    let other = match fault {
+        Some(Fault { kind: FaultKind::OtherTraffic, .. }) => Some(submit_other(app, &request)),
+        _ => None,
+    };
     let Some(line) = line.filter(|_| call.stream) else {
-        let ticket = Ticket::submit(&app.inbox, request, app.worker, None);
+        let ticket = Ticket::submit(&app.inbox, request, app.worker, None).beside(other);
         let output = collect(ticket, &common, seed).await;
         return Ok(json_answer(&format.whole(common, output)));
     };
@@ -127,16 +131,25 @@ pub(super) async fn respond(
         line: Arc::clone(&line),
         frames: format.frames(common, seed),
         chunked: version == Version::HTTP_11,
-        lurking: fault.filter(|_| !known).map(Lurking::new),
+        lurking: fault.and_then(Fault::lurking),
         events_per_write: app.events_per_write,
         truth,
         worker: app.worker,
         clock: app.clock,
     });
-    let ticket = Ticket::submit(&app.inbox, request, app.worker, Some(outlet));
+    let ticket = Ticket::submit(&app.inbox, request, app.worker, Some(outlet)).beside(other);
     let keep_alive = app.keep_alive.filter(|_| format.has_comments());
     let events = Events::new(ticket, line, keep_alive);
     Ok(with_type(StatusCode::OK, format.media_type(), Body::new(events)))
+}
+
+/// Hands in a request that no client has sent: as much output as that of `request`, for a prompt of one token. Nobody
+/// reads it.
+fn submit_other(app: &App, request: &engine::Request) -> Ticket {
+    let mut prompt = Prompt::default();
+    prompt.push(END_TOKEN);
+    let other = engine::Request { id: app.inbox.next_id(), prompt, ..request.clone() };
+    Ticket::submit(&app.inbox, other, app.worker, None)
 }
 
 /// Reads and tokenizes a body.

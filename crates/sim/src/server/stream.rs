@@ -154,6 +154,8 @@ pub(super) struct Ticket {
     id: RequestId,
     stream: Arc<Stream>,
     ended: bool,
+    /// A request that ends with this one.
+    beside: Option<Box<Ticket>>,
 }
 
 impl Ticket {
@@ -170,7 +172,13 @@ impl Ticket {
         let stream = Arc::new(stream);
         let id = request.id;
         inbox.submit(request, Arc::clone(&stream));
-        Ticket { inbox: Arc::clone(inbox), id, stream, ended: false }
+        Ticket { inbox: Arc::clone(inbox), id, stream, ended: false, beside: None }
+    }
+
+    /// The same, with another request that is aborted when this one comes to its end.
+    pub(super) fn beside(mut self, other: Option<Ticket>) -> Ticket {
+        self.beside = other.map(Box::new);
+        self
     }
 
     /// The place of hand-over.

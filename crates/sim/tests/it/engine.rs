@@ -25,7 +25,7 @@ impl Bench {
     fn submit(&mut self, prompt: Prompt, max_tokens: u64, arrival_ns: u64) -> RequestId {
         self.next_id += 1;
         let id = RequestId(self.next_id);
-        self.engine.submit(Request { id, prompt, max_tokens, natural_end: None, arrival_ns, known: false });
+        self.engine.submit(Request { id, prompt, max_tokens, natural_end: None, arrival_ns, trick: None });
         id
     }
 
@@ -279,7 +279,7 @@ fn outputs_end_by_length_or_by_themselves() {
         prompt: prompt(40, 2),
         max_tokens: 10,
         natural_end: Some(7),
-        known: false,
+        trick: None,
         arrival_ns: 0,
     });
     bench.run_until(SECOND);

@@ -5,9 +5,10 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use tokometer_sim::text::LOOP_CHARACTERS;
 use tokometer_sim::{Dialect, Fault, FaultKind, Running, Server, ServerOptions};
 
-use crate::client::{Answer, chat, post, send};
+use crate::client::{Answer, chat, metric, post, send, wait_for};
 use crate::runs::fast;
 
 fn start(dialect: Dialect, fault: &str) -> Running {
@@ -37,6 +38,9 @@ fn faults_go_by_their_names() {
     assert_eq!(fault, Fault { kind: FaultKind::Reset, after_tokens: 5, every: 4 });
     assert_eq!(fault.to_string().parse::<Fault>().unwrap(), fault);
     assert_eq!("rate-limit/3".parse::<Fault>().unwrap().every, 3);
+    for kind in FaultKind::ALL {
+        assert_eq!(kind.name().parse::<Fault>().unwrap(), kind.into());
+    }
     for text in ["", "no", "stall@", "stall@x", "stall/0", "stall/-1"] {
         let error = text.parse::<Fault>().unwrap_err().to_string();
         assert!(error.contains("error, truncated, tokenless, reset, stall, rate-limit"), "{error}");
@@ -169,4 +173,77 @@ fn an_output_that_ends_earlier_ends_well() {
     let running = start(Dialect::Native, "reset@50");
     let answer = ask(&running);
     assert_eq!(answer.events().last().unwrap()["usage"]["completion_tokens"], 50);
+}
+
+/// Where the text begins to repeat itself, to its end.
+fn loop_start(text: &str) -> usize {
+    let text = text.as_bytes();
+    let repeats = |at: &usize| text[*at] == text[at + LOOP_CHARACTERS];
+    let whole = text.len().saturating_sub(LOOP_CHARACTERS);
+    whole - (0..whole).rev().take_while(repeats).count()
+}
+
+#[test]
+fn a_text_repeats_itself() {
+    let running = start(Dialect::Native, "loop@10/2");
+    let ask = || texts(&post(running.addr(), "/v1/chat/completions", &chat("Hello", 500)).body);
+    let (sound, looping) = (ask(), ask());
+    assert!(sound.len() - loop_start(&sound) < 2 * LOOP_CHARACTERS, "{sound}");
+    let start = loop_start(&looping);
+    assert_eq!(tokometer_sim::tokenizer::count(&looping[..start]), 10, "{looping}");
+    // The rule of tokometer: four exact cycles and 4096 characters.
+    assert!(looping.len() - start >= 4096.max(4 * LOOP_CHARACTERS), "{looping}");
+    assert_eq!(tokometer_sim::tokenizer::count(&looping), 500);
+}
+
+#[test]
+fn an_answer_ends_early_although_it_must_not() {
+    let running = start(Dialect::Native, "early-end@20");
+    let answer = post(running.addr(), "/v1/chat/completions", &chat("Hello", 500));
+    assert_eq!(tokens(&answer.body), 20);
+    let events = answer.events();
+    // The end token has no text.
+    assert_eq!(events.last().unwrap()["usage"]["completion_tokens"], 21);
+    let finish = events.iter().find_map(|event| event["choices"][0]["finish_reason"].as_str());
+    assert_eq!(finish, Some("stop"));
+    // An answer that has no more tokens ends by its length.
+    let answer = post(running.addr(), "/v1/chat/completions", &chat("Hello", 20));
+    assert!(tokens(&answer.body) == 20 && answer.body.contains("\"length\""), "{answer:?}");
+}
+
+#[test]
+fn somebody_else_uses_the_engine() {
+    let generated = |running: &Running| metric(running.addr(), "vllm:generation_tokens_total");
+    let running = start(Dialect::Native, "other-traffic/2");
+    ask(&running);
+    assert_eq!(generated(&running), 50.0);
+    assert_eq!(tokens(&ask(&running).body), 50);
+    let both = generated(&running) - 50.0;
+    assert!(both > 50.0 && both <= 100.0, "{both}");
+
+    let running = start(Dialect::Native, "other-traffic");
+    let body = chat("Hello", 10_000).to_string();
+    let stream = send(running.addr(), "POST", "/v1/chat/completions", "", &body);
+    wait_for(running.addr(), "vllm:num_requests_running", 2.0);
+    drop(stream);
+    wait_for(running.addr(), "vllm:num_requests_running", 0.0);
+}
+
+#[test]
+fn half_of_the_requests_wait_though_there_is_room() {
+    let running = start(Dialect::Native, "fewer-running");
+    let four = |tokens: u64| {
+        let body = chat("Hello", tokens).to_string();
+        [(); 4].map(|()| send(running.addr(), "POST", "/v1/chat/completions", "", &body))
+    };
+    let streams = four(10_000);
+    wait_for(running.addr(), "vllm:num_requests_waiting", 2.0);
+    wait_for(running.addr(), "vllm:num_requests_running", 2.0);
+    drop(streams);
+    wait_for(running.addr(), "vllm:num_requests_running", 0.0);
+    wait_for(running.addr(), "vllm:num_requests_waiting", 0.0);
+    // They all get their turn.
+    for stream in four(30) {
+        assert_eq!(tokens(&crate::client::receive(stream).body), 30);
+    }
 }

@@ -27,7 +27,7 @@ fn run(profile: Profile) -> (Engine, Vec<Emission>) {
             max_tokens: 4000,
             natural_end: None,
             arrival_ns: 0,
-            known: false,
+            trick: None,
         });
     }
     while let Some(due_ns) = engine.next_deadline() {
