@@ -29,11 +29,13 @@ pub fn detail(trace: &CellTrace) -> CellDetail {
     CellDetail {
         cell: meta.cell_name(),
         rate: is_decode(&requests).then(|| rate(&requests, meta, start)).flatten(),
-        ttft_ms: curve(requests.iter().filter_map(|request| latency::ttft_ms(request)).collect()),
+        ttft_ms: curve(&requests.iter().filter_map(|request| latency::ttft_ms(request)).collect::<Vec<_>>()),
         gap_ms: Span::of(meta).and_then(|window| {
             let mut gaps = Gaps::default();
-            requests.iter().for_each(|request| gaps.add(request, window));
-            curve(gaps.own_stamps)
+            for request in &requests {
+                gaps.add(request, window);
+            }
+            curve(&gaps.own_stamps)
         }),
         requests: columns(&requests, start),
     }
@@ -80,8 +82,8 @@ fn bin_seconds(length: f64) -> f64 {
 }
 
 /// Every sample where they are few; else quantiles, closer together towards the slow end, which is what tails are.
-fn curve(samples: Vec<f64>) -> Option<Curve> {
-    let samples = sorted(&samples);
+fn curve(samples: &[f64]) -> Option<Curve> {
+    let samples = sorted(samples);
     let n = samples.len();
     if n == 0 {
         return None;
@@ -155,15 +157,15 @@ mod tests {
 
     #[test]
     fn few_samples_are_all_there_and_many_are_bounded() {
-        let few = curve(vec![3.0, 1.0, 2.0, 2.0]).unwrap();
+        let few = curve(&[3.0, 1.0, 2.0, 2.0]).unwrap();
         assert_eq!(few, Curve { n: 4, points: vec![[0.25, 1.0], [0.5, 2.0], [0.75, 2.0], [1.0, 3.0]] });
-        let many = curve((0..100_000).map(f64::from).collect()).unwrap();
+        let many = curve(&(0..100_000).map(f64::from).collect::<Vec<_>>()).unwrap();
         assert!(many.n == 100_000 && many.points.len() <= MOST_POINTS);
         assert!(many.points.is_sorted_by(|one, other| one[0] < other[0] && one[1] <= other[1]));
         assert_eq!(many.points.last().unwrap()[1], 99_999.0);
-        let hundred = curve((0..100).map(f64::from).collect()).unwrap();
+        let hundred = curve(&(0..100).map(f64::from).collect::<Vec<_>>()).unwrap();
         assert!(hundred.points.iter().all(|[share, _]| *share <= 0.99 || *share == 1.0));
-        assert_eq!(curve(Vec::new()), None);
+        assert_eq!(curve(&[]), None);
     }
 
     #[test]
