@@ -29,9 +29,7 @@ pub fn detail(trace: &CellTrace) -> CellDetail {
     CellDetail {
         cell: meta.cell_name(),
         rate: is_decode(&requests).then(|| rate(&requests, meta, start)).flatten(),
-        ttft_ms: curve(
-            &requests.iter().filter_map(|request| latency::ttft_ms(request)).collect::<Vec<f64>>(),
-        ),
+        ttft_ms: curve(&requests.iter().filter_map(|request| latency::ttft_ms(request)).collect::<Vec<_>>()),
         gap_ms: Span::of(meta).and_then(|window| {
             let mut gaps = Gaps::default();
             for request in &requests {
@@ -161,11 +159,11 @@ mod tests {
     fn few_samples_are_all_there_and_many_are_bounded() {
         let few = curve(&[3.0, 1.0, 2.0, 2.0]).unwrap();
         assert_eq!(few, Curve { n: 4, points: vec![[0.25, 1.0], [0.5, 2.0], [0.75, 2.0], [1.0, 3.0]] });
-        let many = curve(&(0..100_000).map(f64::from).collect::<Vec<f64>>()).unwrap();
+        let many = curve(&(0..100_000).map(f64::from).collect::<Vec<_>>()).unwrap();
         assert!(many.n == 100_000 && many.points.len() <= MOST_POINTS);
         assert!(many.points.is_sorted_by(|one, other| one[0] < other[0] && one[1] <= other[1]));
         assert_eq!(many.points.last().unwrap()[1], 99_999.0);
-        let hundred = curve(&(0..100).map(f64::from).collect::<Vec<f64>>()).unwrap();
+        let hundred = curve(&(0..100).map(f64::from).collect::<Vec<_>>()).unwrap();
         assert!(hundred.points.iter().all(|[share, _]| *share <= 0.99 || *share == 1.0));
         assert_eq!(curve(&[]), None);
     }

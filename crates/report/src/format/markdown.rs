@@ -1,5 +1,7 @@
 //! Markdown, for a README or a post.
 
+use std::fmt::Write;
+
 use tokometer_record::{Run, Status};
 
 use crate::view::View;
@@ -9,17 +11,17 @@ use crate::words::{clean_lines, short_word, shorten};
 /// Longest text of others that is passed on.
 const FOREIGN: usize = 400;
 
-/// Headings, tables, the launch command.
+/// Headings, tables, the launch command. (Writing to a string cannot fail.)
 pub(crate) fn render(run: &Run) -> String {
     let view = View::of(run);
     let mut text = format!("## {}\n\n", escape(&view.title));
     if !view.subtitle.is_empty() {
         let parts: Vec<String> = view.subtitle.iter().map(|part| escape(part)).collect();
-        text.push_str(&format!("{}\n\n", parts.join(" · ")));
+        let _ = write!(text, "{}\n\n", parts.join(" · "));
     }
     let badges: Vec<String> =
         view.badges.iter().map(|badge| escape(&shorten(&badge.text, FOREIGN))).collect();
-    text.push_str(&format!("{}\n\n", badges.join(" · ")));
+    let _ = write!(text, "{}\n\n", badges.join(" · "));
     answers(&mut text, &view);
     decode(&mut text, &view.matrix);
     prefill(&mut text, &view);
@@ -27,31 +29,30 @@ pub(crate) fn render(run: &Run) -> String {
     if let Some(command) = run.launch_command.as_deref() {
         let command = shorten(&clean_lines(command), 10 * FOREIGN);
         let fence = fence(&command);
-        text.push_str(&format!("**Launch command**\n\n{fence}sh\n{command}\n{fence}\n\n"));
+        let _ = write!(text, "**Launch command**\n\n{fence}sh\n{command}\n{fence}\n\n");
     }
     let simulated =
         if view.simulated { " SIMULATED: these figures say nothing about real hardware." } else { "" };
-    text.push_str(&format!("Table by tokometer {}.{simulated}\n", env!("CARGO_PKG_VERSION")));
+    let _ = writeln!(text, "Table by tokometer {}.{simulated}", env!("CARGO_PKG_VERSION"));
     text
 }
 
 fn answers(text: &mut String, view: &View) {
     for headline in &view.answers.headlines {
         let half = headline.plus_minus.as_deref().map(|half| format!(" ± {half}")).unwrap_or_default();
-        text.push_str(&format!(
-            "- **{}**: {}{half} tok/s ({})\n",
-            headline.title, headline.value, headline.place
-        ));
+        let _ =
+            writeln!(text, "- **{}**: {}{half} tok/s ({})", headline.title, headline.value, headline.place);
     }
     if !view.answers.users.is_empty() {
         let users: Vec<String> =
             view.answers.users.iter().map(|users| format!("{} {}", users.context, users.most)).collect();
-        text.push_str(&format!(
-            "- **Users at ≥ {} tok/s each and TTFT ≤ {} s** (medians): {}\n",
+        let _ = writeln!(
+            text,
+            "- **Users at ≥ {} tok/s each and TTFT ≤ {} s** (medians): {}",
             view.answers.least_rate,
             view.answers.most_ttft_s,
             users.join(" · ")
-        ));
+        );
     }
     if !view.answers.headlines.is_empty() || !view.answers.users.is_empty() {
         text.push('\n');
@@ -91,15 +92,15 @@ fn decode(text: &mut String, matrix: &Matrix) {
 }
 
 fn table(text: &mut String, title: &str, matrix: &Matrix, entry: impl Fn(&MatrixCell) -> Option<String>) {
-    text.push_str(&format!("**{title}**\n\n| Context |"));
+    let _ = write!(text, "**{title}**\n\n| Context |");
     for concurrency in &matrix.columns {
-        text.push_str(&format!(" ×{concurrency} |"));
+        let _ = write!(text, " ×{concurrency} |");
     }
     text.push_str("\n| :-- |");
     text.push_str(&" --: |".repeat(matrix.columns.len()));
     text.push('\n');
     for row in &matrix.rows {
-        text.push_str(&format!("| {} |", row.label));
+        let _ = write!(text, "| {} |", row.label);
         for cell in &row.cells {
             let said = match cell {
                 None => "–".to_owned(),
@@ -107,7 +108,7 @@ fn table(text: &mut String, title: &str, matrix: &Matrix, entry: impl Fn(&Matrix
                     entry(cell).unwrap_or_else(|| format!("{} {}", cell.glyph(), short_word(cell.status)))
                 }
             };
-            text.push_str(&format!(" {} |", escape(&said)));
+            let _ = write!(text, " {} |", escape(&said));
         }
         text.push('\n');
     }
@@ -122,7 +123,7 @@ fn prefill(text: &mut String, view: &View) {
     for row in &view.prefill.rows {
         let rate = row.rate.clone().unwrap_or_else(|| format!("{} {}", row.glyph(), short_word(row.status)));
         let ttft = row.ttft.as_ref().map_or("–", |median| &median.value);
-        text.push_str(&format!("| {} | {} | {ttft} |\n", row.label, escape(&rate)));
+        let _ = writeln!(text, "| {} | {} | {ttft} |", row.label, escape(&rate));
     }
     text.push('\n');
 }
@@ -130,7 +131,7 @@ fn prefill(text: &mut String, view: &View) {
 fn notes(text: &mut String, view: &View) {
     let mut any = false;
     for note in view.notes.iter().filter(|note| note.title != Status::Planned.words()) {
-        text.push_str(&format!("- {} **{}**: {}\n", note.mark, escape(&note.title), escape(note.meaning)));
+        let _ = writeln!(text, "- {} **{}**: {}", note.mark, escape(&note.title), escape(note.meaning));
         any = true;
     }
     if any {

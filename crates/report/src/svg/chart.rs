@@ -144,7 +144,7 @@ impl Chart {
 
     fn axes(&self, drawing: &mut Drawing, plot: &Plot) {
         let mut free = f64::INFINITY;
-        for (value, text) in self.y.ticks.iter() {
+        for (value, text) in &self.y.ticks {
             let y = plot.y(&self.y, *value);
             drawing.line("grid", (plot.left, y), (plot.right, y));
             if y <= free {

@@ -78,7 +78,7 @@ pub(crate) struct UsersTable {
 /// What became of a gate.
 #[derive(Debug)]
 pub(crate) struct Gate {
-    pub(crate) gate: String,
+    pub(crate) limit: String,
     pub(crate) run: &'static str,
     pub(crate) failed: bool,
     pub(crate) said: String,
@@ -134,7 +134,7 @@ impl CompareView {
                 .gates
                 .iter()
                 .map(|gate| Gate {
-                    gate: text(&gate.gate),
+                    limit: text(&gate.gate),
                     run: letter(gate.run as usize),
                     failed: gate.failed,
                     said: {

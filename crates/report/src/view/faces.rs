@@ -116,9 +116,10 @@ pub(crate) fn lenses(run: &Run, decode: &[&Cell]) -> Vec<Lens> {
             let divisor = if quantity.per_accelerator { accelerators? } else { 1.0 };
             let values = decode.iter().filter_map(|cell| figure(quantity, cell, divisor));
             let scale = Scale::over(values)?;
-            let what = match quantity.per_accelerator {
-                true => format!("{}: {divisor} of them", quantity.what),
-                false => quantity.what.to_owned(),
+            let what = if quantity.per_accelerator {
+                format!("{}: {divisor} of them", quantity.what)
+            } else {
+                quantity.what.to_owned()
             };
             Some(Lens {
                 key: quantity.key,

@@ -46,7 +46,7 @@ fn every_ratio_is_there() {
     assert_eq!(cells.len(), 48);
     let shown = cells.iter().filter(|cell| cell.contains('→')).count();
     assert_eq!(shown, ratios.decode_pairs as usize);
-    assert!(cells[0].starts_with("2.07 108.2 → 224.2 tok/s"), "{}", cells[0]);
+    assert!(cells[0].starts_with("2.07108.2 → 224.2 tok/s"), "{}", cells[0]);
     assert!(
         text(&select(&page, "#against-b")[0])
             .contains(&format!("{} of 48 decode cells", ratios.decode_pairs))

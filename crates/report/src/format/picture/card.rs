@@ -14,6 +14,10 @@ const EDGE: f64 = 48.0;
 const MOST_ROWS: usize = 8;
 const MOST_COLUMNS: usize = 10;
 
+/// Width of the matrix's labels of rows, and height of those of its columns.
+const CORNER: f64 = 76.0;
+const HEAD: f64 = 24.0;
+
 /// Title, headline figures, the matrix in small.
 pub(super) fn card(view: &View, run: &Run) -> String {
     let mut drawing = Drawing::new();
@@ -57,10 +61,10 @@ pub(super) fn fit(text: &str, letters: usize) -> String {
 fn footer(view: &View) -> String {
     let hidden = hidden(&view.matrix);
     let intervals = if view.matrix.has_intervals { ", ± 95 % interval" } else { "" };
-    match view.matrix.rows.is_empty() {
-        true => String::new(),
-        false => format!("total tok/s by context and requests at once{intervals}{hidden}"),
+    if view.matrix.rows.is_empty() {
+        return String::new();
     }
+    format!("total tok/s by context and requests at once{intervals}{hidden}")
 }
 
 /// What does not fit on the picture.
@@ -109,9 +113,9 @@ fn figures(drawing: &mut Drawing, view: &View, top: f64) -> f64 {
         let left = at(place);
         drawing.rect("surface", (left, top + 6.0), (wide, TALL), 10.0);
         drawing.text("label", (left + 16.0, top + 32.0), headline.title);
-        let half = headline.plus_minus.as_deref().map(|half| format!(" ± {half}")).unwrap_or_default();
+        let half = headline.plus_minus.as_deref().map(|half| format!("\u{a0}± {half}")).unwrap_or_default();
         drawing.put(format_args!(
-            "<text class=\"big\" x=\"{}\" y=\"{}\">{}<tspan class=\"unit\">{} tok/s</tspan></text>",
+            "<text class=\"big\" x=\"{}\" y=\"{}\">{}<tspan class=\"unit\">{}\u{a0}tok/s</tspan></text>",
             left + 16.0,
             top + 74.0,
             crate::svg::escape(&headline.value),
@@ -146,8 +150,6 @@ fn matrix(drawing: &mut Drawing, matrix: &Matrix, at: (f64, f64), size: (f64, f6
     if rows.is_empty() {
         return;
     }
-    const CORNER: f64 = 76.0;
-    const HEAD: f64 = 24.0;
     let wide = ((size.0 - CORNER) / columns.len() as f64).min(240.0);
     let tall = ((size.1 - HEAD) / rows.len() as f64).min(56.0);
     for (place, concurrency) in columns.iter().enumerate() {
@@ -178,7 +180,7 @@ fn draw_cell(drawing: &mut Drawing, cell: Option<&MatrixCell>, at: (f64, f64), s
             crate::svg::escape(&figures.total),
             match &figures.plus_minus {
                 Some(half) if size.0 >= 118.0 => format!(
-                    "<tspan font-size=\"14\" font-weight=\"400\"> ± {}</tspan>",
+                    "<tspan font-size=\"14\" font-weight=\"400\">\u{a0}± {}</tspan>",
                     crate::svg::escape(half)
                 ),
                 _ => String::new(),

@@ -29,7 +29,6 @@ pub(crate) fn facts(cell: &Cell) -> Vec<Fact> {
     let mut add = |label: &'static str, value: Option<String>| {
         facts.extend(value.map(|value| Fact { label, value }));
     };
-    let with = |unit: &'static str| move |value: f64| format!("{} {unit}", number::plain(value));
     let whole = |value: Option<u64>| value.map(count);
     let share = |value: f64| format!("{} %", number::plain(100.0 * value));
 
@@ -81,10 +80,7 @@ pub(crate) fn facts(cell: &Cell) -> Vec<Fact> {
             format!("{} s{limit}", number::seconds(ready.seconds))
         }),
     );
-    add(
-        "Active on average",
-        cell.average_active_requests.map(|mean| format!("{} requests", number::plain(mean))),
-    );
+    add("Active requests on average", cell.average_active_requests.map(number::plain));
     let requests = &cell.requests;
     add("Requests started", whole(requests.started));
     add("Completed", whole(requests.ended));
@@ -136,9 +132,9 @@ pub(crate) fn facts(cell: &Cell) -> Vec<Fact> {
     }
     add("Longest gap", cell.longest_gap_ms.map(|gap| format!("{} ms", number::ms(gap))));
     if let Some(server) = &cell.server {
-        add("Server ran, mean", server.running_mean.map(with("requests")));
-        add("Server ran, most", server.running_max.map(with("requests")));
-        add("Waiting on the server, most", server.waiting_max.map(with("requests")));
+        add("Requests on the server, mean", server.running_mean.map(number::plain));
+        add("Requests on the server, most", server.running_max.map(number::plain));
+        add("Waiting on the server, most", server.waiting_max.map(number::plain));
         add("Samples with waiting requests", server.waiting_share.map(share));
         add("KV cache in use, most", server.kv_used_max.map(share));
         add("Samples of the server's gauges", Some(count(server.samples)));
@@ -148,10 +144,13 @@ pub(crate) fn facts(cell: &Cell) -> Vec<Fact> {
     facts
 }
 
+/// A row's name, its distribution, and how its figures are written.
+type LatencyRow<'a> = (&'static str, Option<&'a Distribution>, fn(f64) -> String);
+
 /// What the record has of distributions.
 pub(crate) fn latencies(cell: &Cell) -> Vec<Latency> {
     let window = cell.window_view.as_ref();
-    let rows: [(&'static str, Option<&Distribution>, fn(f64) -> String); 10] = [
+    let rows: [LatencyRow<'_>; 10] = [
         ("TTFT, ms", cell.ttft_ms.as_ref(), number::ms),
         ("TTFT in the window, ms", window.and_then(|window| window.ttft_ms.as_ref()), number::ms),
         ("Time between tokens, ms", cell.time_between_tokens_ms.as_ref(), number::gap_ms),
