@@ -94,6 +94,14 @@ pub fn verify(
     }
 }
 
+/// Adds that the series of the machine is not the one that the record names, for the reason `why`.
+pub fn bad_telemetry(verification: &mut Verification, why: &str) {
+    let mut findings = Findings::default();
+    findings.failure(Check::Trace, None, why.to_owned()).path = Some("telemetry".to_owned());
+    findings.0.append(&mut verification.findings);
+    (verification.findings, verification.passed) = (findings.0, false);
+}
+
 /// The verification of a document that is no run record, for the reason `why`.
 pub fn unreadable(why: &str) -> Verification {
     let mut findings = Findings::default();

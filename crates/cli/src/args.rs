@@ -480,7 +480,7 @@ pub(crate) struct AnalyseArgs {
                   tokometer verify runs/<id> --json"
 )]
 pub(crate) struct VerifyArgs {
-    /// Folder of a run, or its run.json
+    /// Folder of a run, its run.json, or its page (report.html)
     pub(crate) run: PathBuf,
     /// Print one JSON document on standard output
     #[arg(long)]

@@ -1,7 +1,7 @@
 //! `tokometer verify RUN`.
 
 use tokometer_analysis::verify as analysis;
-use tokometer_record::{RecordError, Run, RunFolder, TraceFile, Verification};
+use tokometer_record::{Cell, RecordError, Run, RunFolder, TraceFile, Verification};
 
 use crate::args::VerifyArgs;
 use crate::failure;
@@ -29,9 +29,34 @@ fn check(args: &VerifyArgs) -> Result<Verification, RecordError> {
     let folder = RunFolder::open(&args.run)?;
     let document = folder.load_document()?;
     let run: Run = folder.load_run()?;
-    // A page travels alone; where traces lie beside it they are read.
-    let traces_expected = folder.run_file().extension().is_none_or(|extension| extension != "html");
-    Ok(analysis::verify(&run, Some(&document), traces_expected, |file| found(&folder, file)))
+    // A page travels alone; where it lies with its traces, none of them may be missing.
+    let is_page = folder.run_file().extension().is_some_and(|extension| extension == "html");
+    let beside =
+        || run.cells.iter().flat_map(Cell::traces).any(|file| folder.path.join(&file.file).is_file());
+    let traces_expected = !is_page || beside();
+    let mut verification =
+        analysis::verify(&run, Some(&document), traces_expected, |file| found(&folder, file));
+    if let Some(why) = bad_telemetry(&folder, &run, traces_expected) {
+        analysis::bad_telemetry(&mut verification, &why);
+    }
+    Ok(verification)
+}
+
+/// Why the series of the machine is not the one that the record names.
+fn bad_telemetry(folder: &RunFolder, run: &Run, expected: bool) -> Option<String> {
+    let file = run.telemetry.as_ref()?;
+    match folder.load_telemetry(file) {
+        Ok(_) => {
+            let bytes = std::fs::metadata(folder.path.join(&file.file)).map(|meta| meta.len());
+            (bytes.ok() != Some(file.bytes)).then(|| format!("{} has another size", file.file))
+        }
+        Err(RecordError::Read { source, .. })
+            if source.kind() == std::io::ErrorKind::NotFound && !expected =>
+        {
+            None
+        }
+        Err(error) => Some(error.to_string()),
+    }
 }
 
 fn found(folder: &RunFolder, file: &TraceFile) -> analysis::FoundTrace {

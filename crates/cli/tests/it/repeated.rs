@@ -5,6 +5,13 @@ use tokometer_record::{AdaptiveEnd, Order, RunFolder, SpeculativeSource, Status}
 
 use crate::support::{call, load, only_run};
 
+/// A verification of the run holds, and all of its rows were computed again.
+fn holds(folder: &std::path::Path, rows: usize) {
+    let ended = call(["verify", &folder.to_string_lossy()]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(ended.stdout.contains(&format!("{rows} rows computed again")), "{ended:?}");
+}
+
 #[test]
 fn rounds_of_a_shuffled_plan_give_one_row_a_cell_and_a_trace_a_repeat() {
     let out = tempfile::tempdir().unwrap();
@@ -49,6 +56,8 @@ fn rounds_of_a_shuffled_plan_give_one_row_a_cell_and_a_trace_a_repeat() {
             assert_eq!(cell.prefill_interval.as_ref().unwrap().scope, "repeats");
         }
     }
+    holds(&folder, 6);
+
     // One round after the other: every row once, then every row again.
     let steps: Vec<&str> = ended.stderr.lines().filter(|line| line.starts_with('[')).collect();
     assert_eq!(steps.len(), 12, "{ended:?}");
@@ -105,6 +114,17 @@ fn an_adaptive_window_can_be_made_again_from_its_trace() {
     }
     let page = std::fs::read_to_string(folder.join("report.html")).unwrap();
     assert!(page.contains("Tokens per step"));
+    holds(&folder, run.cells.len());
+
+    // The machine's series is one of its files.
+    if cfg!(target_os = "linux") {
+        let file = folder.join(&run.telemetry.as_ref().unwrap().file);
+        let mut bytes = std::fs::read(&file).unwrap();
+        bytes.push(0);
+        std::fs::write(&file, bytes).unwrap();
+        let ended = call(["verify", &folder.to_string_lossy()]);
+        assert!(ended.code == Some(1) && ended.stdout.contains("telemetry"), "{ended:?}");
+    }
 }
 
 #[test]

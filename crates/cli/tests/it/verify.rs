@@ -19,6 +19,9 @@ fn copy(from: &Path) -> (tempfile::TempDir, PathBuf) {
     let to = folder.path().join("run");
     std::fs::create_dir_all(to.join("trace")).unwrap();
     std::fs::copy(from.join("run.json"), to.join("run.json")).unwrap();
+    if from.join("telemetry.parquet").is_file() {
+        std::fs::copy(from.join("telemetry.parquet"), to.join("telemetry.parquet")).unwrap();
+    }
     for entry in std::fs::read_dir(from.join("trace")).unwrap() {
         let entry = entry.unwrap();
         std::fs::copy(entry.path(), to.join("trace").join(entry.file_name())).unwrap();
@@ -130,6 +133,10 @@ fn every_edited_number_is_found() {
             missed.push(pointer.trim_start_matches('/').replace('/', "."));
         }
     }
+    // The machine: its readings are taken as recorded, and its file is looked at by the command.
+    missed.retain(|path| {
+        !path.contains(".telemetry.") && !path.starts_with("hardware.host.") && path != "telemetry.bytes"
+    });
     // A longer run is no contradiction; a shorter one is.
     let unseen: Vec<&str> = UNSEEN.into_iter().chain(["elapsed_seconds"]).collect();
     missed.sort();
@@ -140,6 +147,9 @@ fn every_edited_number_is_found() {
     for what in unseen {
         assert!(verification.not_checked.iter().any(|not| not.what == what), "{what} is not told");
     }
+    let told = |what: &str| verification.not_checked.iter().any(|not| not.what == what);
+    assert!(memory.document["hardware"]["host"].is_null() || told("hardware.host"));
+    assert!(memory.document["cells"][1]["telemetry"].is_null() || told("cells[].telemetry"));
     let mut shorter = memory.document.clone();
     shorter["elapsed_seconds"] = 1.0.into();
     assert!(!memory.verify(&shorter).unwrap().passed);
@@ -148,6 +158,8 @@ fn every_edited_number_is_found() {
 #[test]
 fn every_field_of_another_type_is_found() {
     let memory = Memory::of(measured_folder());
+    // Readings of the machine are taken as recorded.
+    let judged = |pointer: &&String| !pointer.contains("/telemetry/");
     let typed = leaves(&memory.document["cells"], |leaf| leaf.is_number() || leaf.is_boolean());
     for pointer in typed.iter().step_by(7) {
         let mut edited = memory.document.clone();
@@ -155,15 +167,15 @@ fn every_field_of_another_type_is_found() {
         assert!(memory.verify(&edited).is_none(), "{pointer} can't be read as what it is");
     }
     // A number gone, and a verdict changed.
-    for pointer in leaves(&memory.document["cells"], Value::is_f64).iter().step_by(5) {
+    for pointer in leaves(&memory.document["cells"], Value::is_f64).iter().filter(judged).step_by(5) {
         let mut edited = memory.document.clone();
         *edited["cells"].pointer_mut(pointer).unwrap() = Value::Null;
         assert!(memory.verify(&edited).is_none_or(|verification| !verification.passed), "{pointer}");
     }
-    for pointer in leaves(&memory.document["cells"], Value::is_string) {
+    for pointer in leaves(&memory.document["cells"], Value::is_string).iter().filter(judged) {
         let mut edited = memory.document.clone();
-        *edited["cells"].pointer_mut(&pointer).unwrap() = "valid".into();
-        if edited["cells"].pointer(&pointer) == memory.document["cells"].pointer(&pointer) {
+        *edited["cells"].pointer_mut(pointer).unwrap() = "valid".into();
+        if edited["cells"].pointer(pointer) == memory.document["cells"].pointer(pointer) {
             continue;
         }
         assert!(memory.verify(&edited).is_none_or(|verification| !verification.passed), "{pointer}");
@@ -226,6 +238,42 @@ fn traces_that_are_not_what_they_were() {
         run["cells"][1]["trace"] = other;
     });
     assert!(checks(&folder).contains(&(Level::Failure, Check::TraceIdentity)));
+}
+
+#[test]
+fn a_page_is_checked_against_the_traces_beside_it_or_alone() {
+    let (_keep, folder) = copy(measured_folder());
+    let page = folder.join("shared.html");
+    let html = std::fs::read_to_string(measured_folder().join("report.html")).unwrap();
+    std::fs::write(&page, &html).unwrap();
+    let ended = call(["verify", &page.to_string_lossy()]);
+    assert!(ended.code == Some(0) && ended.stdout.contains("3 rows computed again"), "{ended:?}");
+
+    // A number of the embedded record, everything else as it was.
+    let json = tokometer_record::page::embedded(&html, tokometer_record::page::RUN).unwrap();
+    let mut document: Value = serde_json::from_str(json).unwrap();
+    document["cells"][1]["throughput"]["total"] = 12_345.0.into();
+    let changed = tokometer_record::page::escape(&document.to_string());
+    std::fs::write(&page, html.replace(json, &changed)).unwrap();
+    let ended = call(["verify", &page.to_string_lossy()]);
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    assert!(ended.stdout.contains("decode-1024-1 throughput.total"), "{ended:?}");
+
+    // One trace of three gone: it is missed, since the others are there.
+    std::fs::write(&page, &html).unwrap();
+    std::fs::remove_file(folder.join("trace/decode-1024-1.parquet")).unwrap();
+    let (code, found) = verified(&page);
+    assert_eq!((code, &found["findings"][0]["check"]), (Some(1), &"trace".into()));
+
+    let alone = tempfile::tempdir().unwrap();
+    let page = alone.path().join("report.html");
+    std::fs::write(&page, &html).unwrap();
+    let ended = call(["verify", &page.to_string_lossy()]);
+    assert!(ended.code == Some(0) && ended.stdout.contains("the traces are not at hand"), "{ended:?}");
+    assert!(ended.stdout.contains("0 rows computed again"), "{ended:?}");
+    let (_, found) = verified(&page);
+    let found: Verification = serde_json::from_value(found).unwrap();
+    assert!(found.cells.iter().all(|cell| cell.reach == Reach::NoTrace));
 }
 
 #[test]
