@@ -79,7 +79,8 @@ impl Stream {
             (true, true) => "on the event with the finish reason",
             (true, false) => "on an event with choices",
         };
-        if on_payload >= 2 {
+        // One is enough where the last usage stands elsewhere: a busy server joins tokens into few events.
+        if on_payload >= 2 || (on_payload == 1 && last.payload.is_none()) {
             let payload = self.payload().count();
             let seen = format!(
                 "on {on_payload} of {payload} events with output, up to {tokens} tokens; last {place}"
