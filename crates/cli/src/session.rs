@@ -217,7 +217,7 @@ impl Session {
             live,
         };
         let prefill_output = std::cell::Cell::new(prompts::PREFILL_OUTPUT);
-        measure::Measuring {
+        let measuring = measure::Measuring {
             conductor: &conductor,
             prompts: &prompts,
             site,
@@ -225,8 +225,7 @@ impl Session {
             adaptive: self.matrix.adaptive,
             prefill_output,
             rows: std::cell::RefCell::default(),
-        }
-        .all(run)
-        .await
+        };
+        Box::pin(measuring.all(run)).await
     }
 }

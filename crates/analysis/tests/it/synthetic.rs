@@ -187,7 +187,7 @@ impl<'a> Streams<'a> {
 
 impl Synthetic {
     fn request(&self, id: RequestId, prompt: Prompt, max_tokens: u64, arrival_ns: u64) -> Request {
-        Request { id, prompt, max_tokens, natural_end: self.natural_end, arrival_ns, known: false }
+        Request { id, prompt, max_tokens, natural_end: self.natural_end, arrival_ns, trick: None }
     }
 }
 

@@ -61,7 +61,8 @@ impl Measuring<'_> {
             }
             let repeat = (repeats > 1).then_some(round + 1);
             let left = plan.remaining_seconds(done, &guess);
-            let trace = self.progress.during(&label(&step), done, of, left, self.step(&step, repeat)).await;
+            let measuring = Box::pin(self.step(&step, repeat));
+            let trace = self.progress.during(&label(&step), done, of, left, measuring).await;
             self.note_hidden(run);
             let cell = self.keep(run, &trace)?;
             learn(&mut guess, &cell);

@@ -175,7 +175,7 @@ fn interval_scope(cells: &[&Cell]) -> &'static str {
         let interval = cell.throughput.as_ref().and_then(|throughput| throughput.interval.as_ref());
         interval.is_some_and(|interval| interval.scope == "repeats")
     };
-    if cells.iter().any(|cell| over_repeats(cell)) { "over repeats" } else { "within this run" }
+    if cells.iter().any(over_repeats) { "over repeats" } else { "within this run" }
 }
 
 /// Half of the interval's width, as text.
