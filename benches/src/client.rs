@@ -136,6 +136,8 @@ pub fn run(streams: u32, events: u64) -> Result<u64, String> {
         concurrency: streams,
         max_output_tokens: events,
         duration: Duration::from_millis(1),
+        adaptive: None,
+        repeat: None,
         requests: vec![request],
         scouts: Vec::new(),
         at_end: AtEnd::Finish,
