@@ -65,8 +65,8 @@ const GATES: [Gate; 11] = [
     parse(Shape::OllamaNative, 1150.0),
     repetition("repetition-varied", Work::Varied, 55.0),
     repetition("repetition-nearly", Work::NearlyRepeating, 72.0),
-    client("client-1-stream", 1, 4400.0),
-    client("client-32-streams", 32, 3900.0),
+    client("client-1-stream", 1, 4200.0),
+    client("client-32-streams", 32, 3400.0),
 ];
 
 fn main() -> ExitCode {
