@@ -1,8 +1,10 @@
 //! Responses as engines stream them, of any length.
 
 use std::fmt::Write as _;
+use std::hint::black_box;
 
-use tokometer_wire::{Dialect, Endpoint, Expect};
+use tokometer_wire::response::{Progress, ResponseReader};
+use tokometer_wire::{Dialect, Endpoint, Event, EventSink, Expect, Stamp};
 
 /// The shape of a stream's events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -166,6 +168,47 @@ impl Shape {
             _ => write!(event, "data: {data}\n\n"),
         };
         format!("{:x}\r\n{event}\r\n", event.len())
+    }
+}
+
+/// The events of a stream, made beforehand.
+pub struct Made {
+    shape: Shape,
+    events: Vec<String>,
+}
+
+impl Made {
+    /// The first `events` events.
+    pub fn new(shape: Shape, events: u64) -> Made {
+        Made { shape, events: (1..=events).map(|number| shape.event(number)).collect() }
+    }
+
+    /// Reads a response of the first `events` events, one per read; false if it was not read as it was made.
+    pub fn read(&self, events: u64) -> bool {
+        let mut tally = Tally::default();
+        let mut reader = ResponseReader::new(self.shape.expect());
+        reader.feed(self.shape.head().as_bytes(), Stamp::default(), &mut tally);
+        for event in &self.events[..events as usize] {
+            reader.feed(event.as_bytes(), Stamp::default(), &mut tally);
+            reader.end_of_read(&mut tally);
+        }
+        let progress = reader.feed(self.shape.end(events).as_bytes(), Stamp::default(), &mut tally);
+        black_box(&tally.tokens);
+        progress == Progress::Complete && tally.events >= events
+    }
+}
+
+/// Counts what it is given.
+#[derive(Default)]
+struct Tally {
+    events: u64,
+    tokens: Option<u32>,
+}
+
+impl EventSink for Tally {
+    fn event(&mut self, event: &Event) {
+        self.events += 1;
+        self.tokens = event.tokens.or(self.tokens);
     }
 }
 

@@ -51,7 +51,8 @@ pub(crate) async fn run(stream: Stream, place: usize, shared: Rc<Shared>) {
     while shared.signal.now() <= Signal::Go {
         let mut connection = match kept.take().filter(|kept| shared.keeps.get() && kept.is_reusable()) {
             Some(connection) => connection,
-            None => match shared.open(place).await {
+            // In a box: what opening needs (TLS, HTTP/2) would be room that the stream holds for ever.
+            None => match Box::pin(shared.open(place)).await {
                 Some(Ok(connection)) => connection,
                 Some(Err(failure)) => return shared.take_unsent(&stream, failure),
                 None => return,

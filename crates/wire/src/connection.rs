@@ -10,7 +10,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 use crate::connector::{HttpVersion, PreparedRequest, Shared};
-use crate::dialect::{Dialect, Endpoint, Expect};
+use crate::dialect::Expect;
 use crate::exchange::{Channel, EventSink, Exchange, Outcome, StampSource};
 use crate::failure::FailureKind;
 use crate::http2::Lease;
@@ -28,7 +28,8 @@ pub struct Connection {
     /// The set-up time was told, or belongs to somebody else's request.
     used: bool,
     reusable: bool,
-    reader: ResponseReader,
+    /// Made with the first request: a connection that waits for it holds none. In a box, for a connection is moved.
+    reader: Option<Box<ResponseReader>>,
 }
 
 /// What carries the requests.
@@ -51,9 +52,7 @@ impl Connection {
     }
 
     fn over(shared: Arc<Shared>, link: Link, source: StampSource, connect_ns: u64, used: bool) -> Connection {
-        let expect = Expect { endpoint: Endpoint::Chat, dialect: Dialect::OpenAi };
-        let reader = ResponseReader::new(expect);
-        Connection { shared, link, source, connect_ns, used, reusable: true, reader }
+        Connection { shared, link, source, connect_ns, used, reusable: true, reader: None }
     }
 
     /// How long its set-up took, TLS included.
@@ -88,12 +87,13 @@ impl Connection {
 
     /// Headers of the last response with lower-case names, secrets removed.
     pub fn response_headers(&self) -> BTreeMap<String, String> {
-        self.shared.redactor.headers(self.reader.headers())
+        let headers = self.reader.as_ref().map(|reader| reader.headers()).unwrap_or_default();
+        self.shared.redactor.headers(headers)
     }
 
     /// The whole text of a channel of the last response; none if it had none, or more than is kept.
     pub fn received_text(&self, channel: Channel) -> Option<std::borrow::Cow<'_, str>> {
-        self.reader.whole_text(channel)
+        self.reader.as_ref()?.whole_text(channel)
     }
 
     /// Sends one request and reads its response to the end, or until `cancel` resolves: then the request is
@@ -109,10 +109,10 @@ impl Connection {
         let connect_ns = (!self.used).then_some(self.connect_ns);
         self.used = true;
         self.reusable = false;
-        self.reader.begin(expect);
+        let reader = self.reader.get_or_insert_with(|| Box::new(ResponseReader::new(expect)));
+        reader.begin(expect);
         let send_ns = clock.now_ns();
         let idle = self.shared.timeouts.idle;
-        let reader = &mut self.reader;
         let mut undisturbed = false;
         let End { close, cut_ns } = match &mut self.link {
             Link::Closed => End {
@@ -131,16 +131,21 @@ impl Connection {
             Link::Shared(lease) => {
                 let head = self.shared.head_of(&request.path);
                 let body = request.body.clone();
-                let mut attempt = http2::Attempt::new(lease, head, body, reader, sink, clock, send_ns);
-                run(&mut attempt, clock, idle, cancel).await
+                // In a box: it is larger than what a stream of its own connection needs.
+                Box::pin(async {
+                    let mut attempt = http2::Attempt::new(lease, head, body, reader, sink, clock, send_ns);
+                    run(&mut attempt, clock, idle, cancel).await
+                })
+                .await
             }
         };
         if let Some(close) = close {
-            self.reader.close(close, sink);
+            reader.close(close, sink);
         }
-        self.reader.end_of_read(sink);
-        let whole_ns = self.reader.last_ns();
-        let mut exchange = self.reader.exchange(send_ns, connect_ns, whole_ns);
+        reader.end_of_read(sink);
+        let whole_ns = reader.last_ns();
+        let is_whole = reader.is_reusable();
+        let mut exchange = reader.exchange(send_ns, connect_ns, whole_ns);
         if exchange.outcome != Outcome::Ended {
             exchange.end_ns = cut_ns.unwrap_or_else(|| clock.now_ns());
         }
@@ -148,7 +153,7 @@ impl Connection {
         self.source = self.stamp_source();
         // A shared connection outlives what became of one stream.
         let shared = matches!(self.link, Link::Shared(_));
-        self.reusable = shared || (undisturbed && self.reader.is_reusable());
+        self.reusable = shared || (undisturbed && is_whole);
         if !self.reusable {
             self.link = Link::Closed;
         }
