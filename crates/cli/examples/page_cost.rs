@@ -36,7 +36,7 @@ fn make(folder: &Path) -> anyhow::Result<()> {
     let mut events = 0;
     let settings = run.settings.clone();
     for cell in run.cells.iter_mut().filter(|cell| cell.phase == Phase::Decode) {
-        let rate = 224.0 * f64::from(cell.concurrency).powf(0.74);
+        let rate = 260.0 * f64::from(cell.concurrency).powf(0.74);
         let trace = trace(&run.id, cell.context_nominal, cell.concurrency, rate);
         events += trace.events.len();
         let file = folder.save_trace(&trace)?;

@@ -42,6 +42,11 @@ pub(crate) fn rate_compact(value: f64) -> String {
     }
 }
 
+/// A value at a mark of an axis, without digits that say nothing: `0`, `250`, `30K`.
+pub(crate) fn tick(value: f64) -> String {
+    if value.abs() >= 10_000.0 { format!("{}K", plain(value / 1000.0)) } else { plain(value) }
+}
+
 /// A latency in ms: `1,806`, `95`, `16.7`, `4.41`.
 pub(crate) fn ms(value: f64) -> String {
     fixed(value, decimals(value, ms_decimals(value)))
@@ -180,6 +185,7 @@ mod tests {
         assert_eq!(count(12), "12");
         assert_eq!(fixed(-1234.5, 1), "-1,234.5");
         assert_eq!([0.123, -0.001, -2.0].map(|value| signed(value, 2)), ["+0.12", "0.00", "-2.00"]);
+        assert_eq!([0.0, 250.0, 2500.0, 30_000.0, 12_500.0].map(tick), ["0", "250", "2,500", "30K", "12.5K"]);
         assert_eq!(duration(250.0), "4 min 10 s");
         assert_eq!(duration(3725.0), "1 h 02 min");
         assert_eq!(decimals(28100.0, 3), 0);

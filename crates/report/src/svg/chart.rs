@@ -138,7 +138,7 @@ impl Chart {
             for edge in [from, to] {
                 drawing.line("edge", (edge, plot.top), (edge, plot.bottom));
             }
-            drawing.text("note mid", (f64::midpoint(from, to), plot.top + 13.0), band.name);
+            drawing.text("note mid", (f64::midpoint(from, to), plot.top - 6.0), band.name);
         }
     }
 

@@ -46,12 +46,7 @@ fn over_time(cell: &str, rate: &RateSeries) -> Option<Chart> {
         title: format!("Rate over time, in bins of {} s", number::plain(rate.bin_seconds)),
         description: described,
         x,
-        y: Axis::over(
-            "tok/s over all streams",
-            Scale::Linear,
-            rate.rates.iter().copied(),
-            number::rate_compact,
-        )?,
+        y: Axis::over("tok/s over all streams", Scale::Linear, rate.rates.iter().copied(), number::tick)?,
         series: vec![Series {
             name: String::new(),
             style: 0,

@@ -91,7 +91,7 @@ pub(super) fn prefill(runs: &[Run]) -> Option<Chart> {
         title: "Prefill rate by context".to_owned(),
         description: said(&series),
         x: Axis::at("Context, tokens (log scale)", Scale::Log2, &marks)?,
-        y: Axis::over("Prompt tok/s, from 0", Scale::Linear, rates(), number::rate_compact)?,
+        y: Axis::over("Prompt tok/s, from 0", Scale::Linear, rates(), number::tick)?,
         series,
         bands: Vec::new(),
         better: "better ↑",
