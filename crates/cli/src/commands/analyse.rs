@@ -131,6 +131,10 @@ impl Derived {
 
     fn save(self, mut run: Run) -> anyhow::Result<()> {
         run.id = self.id;
+        if run.telemetry.take().is_some() {
+            let why = "the series stays with the run that this one was made from";
+            run.unknown.insert("telemetry".to_owned(), why.to_owned());
+        }
         self.folder.save_run(&run)?;
         self.folder.save_report(&tokometer_report::html(&run)?)?;
         out::say(&format!("record: {}", self.folder.run_file().display()));
