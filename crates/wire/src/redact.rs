@@ -1,7 +1,7 @@
 //! Keeps secrets out of what is stored and shown.
 //!
-//! What is hidden: the user's own headers wherever they come back ([`Redactor`]), and in commands, variables, JSON
-//! and text of others whatever has a secret's name ([`names`]) or a secret's look ([`text()`]). A mark takes its
+//! What is hidden: the user's own headers wherever they come back (`Redactor`), and in commands, variables, JSON
+//! and text of others whatever has a secret's name (`names`) or a secret's look ([`text()`]). A mark takes its
 //! place, never a hash or a length.
 
 mod command;
