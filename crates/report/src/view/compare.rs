@@ -211,10 +211,10 @@ fn answer(answer: &tokometer_record::comparison::SloAnswer) -> String {
         Some(0) => "none".to_owned(),
         Some(users) => users.to_string(),
     };
-    match (answer.next, &answer.why) {
-        (Some(next), Some(why)) => format!("{users} (at {next}: {})", shorten(&clean(why), FOREIGN)),
-        _ => users,
-    }
+    let mut said: Vec<String> = Vec::new();
+    said.extend(answer.next.as_ref().map(|next| format!("at {}: {}", next.concurrency, clean(&next.why))));
+    said.extend(answer.below.iter().map(|miss| format!("not at {}: {}", miss.concurrency, clean(&miss.why))));
+    if said.is_empty() { users } else { format!("{users} ({})", shorten(&said.join("; "), FOREIGN)) }
 }
 
 fn rules(comparison: &Comparison) -> String {

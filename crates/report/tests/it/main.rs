@@ -13,5 +13,6 @@ mod pictures;
 mod published;
 mod resent;
 mod setup;
+mod shell;
 mod support;
 mod terminal;
