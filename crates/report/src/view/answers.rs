@@ -7,12 +7,15 @@ use tokometer_record::{Cell, Phase, Run, RunState, Status, context_label};
 
 use super::matrix::{Median, interval, shown_rate};
 use crate::number;
-use crate::words::cell_label;
+use crate::words::{cell_label, counted};
+
+/// Unit of rates.
+const RATE: &str = "tok/s";
 
 /// The headline figures.
 #[derive(Debug)]
 pub(crate) struct Answers {
-    /// One user, peak, prefill.
+    /// One user, peak, prefill, and energy where it was measured.
     pub(crate) headlines: Vec<Headline>,
     /// Users served within the limits, by context.
     pub(crate) users: Vec<Users>,
@@ -29,9 +32,11 @@ pub(crate) struct Answers {
 pub(crate) struct Headline {
     /// `Peak`, or `Peak so far` where the run did not get to all of its cells.
     pub(crate) title: &'static str,
-    /// The figure, tok/s.
+    /// The figure.
     pub(crate) value: String,
-    /// Half of its interval, tok/s.
+    /// Its unit: `tok/s`.
+    pub(crate) unit: &'static str,
+    /// Half of its interval, in the same unit.
     pub(crate) plus_minus: Option<String>,
     /// Where it was measured, and its TTFT.
     pub(crate) place: String,
@@ -70,10 +75,16 @@ impl Answers {
             .filter(|cell| cell.status == Status::Valid && cell.prefill_rate.is_some())
             .reduce(|best, cell| if cell.prefill_rate > best.prefill_rate { cell } else { best })
             .and_then(prefill_headline);
+        let energy = decode()
+            .filter(|cell| shown_rate(cell).is_some())
+            .filter_map(|cell| Some((cell, cell.telemetry.as_ref()?.joules_per_token?)))
+            .filter(|(_, joules)| joules.is_finite() && *joules > 0.0)
+            .reduce(|best, one| if one.1 < best.1 { one } else { best })
+            .map(|(cell, joules)| energy_headline(cell, joules));
         let any = decode().any(|cell| shown_rate(cell).is_some());
         let served = users_by_medians(std::slice::from_ref(run), DEFAULT_LEVEL).filter(|_| any);
         Answers {
-            headlines: [one_user, peak, prefill].into_iter().flatten().collect(),
+            headlines: [one_user, peak, prefill, energy].into_iter().flatten().collect(),
             users: served.iter().flat_map(|served| &served.contexts).map(users).collect(),
             least_rate: super::or_none(DEFAULT_LEVEL.least_rate, number::plain),
             most_ttft_s: super::or_none(DEFAULT_LEVEL.most_ttft_ms, |ms| number::plain(ms / 1000.0)),
@@ -95,6 +106,7 @@ fn headline(title: &'static str, cell: &Cell) -> Headline {
     Headline {
         title,
         value: super::or_none(shown_rate(cell), number::rate),
+        unit: RATE,
         plus_minus: interval(cell),
         place: format!("{place}{}", ttft_words(cell)),
     }
@@ -104,9 +116,22 @@ fn prefill_headline(cell: &Cell) -> Option<Headline> {
     Some(Headline {
         title: "Prefill",
         value: number::rate_compact(cell.prefill_rate?),
+        unit: RATE,
         plus_minus: None,
         place: format!("{} prompt{}", context_label(cell.context_nominal), ttft_words(cell)),
     })
+}
+
+/// The least energy that a token took.
+fn energy_headline(cell: &Cell, joules: f64) -> Headline {
+    let devices = cell.telemetry.as_ref().map_or(0, |telemetry| telemetry.devices.len() as u64);
+    Headline {
+        title: "Least energy",
+        value: number::joules(joules),
+        unit: "J/tok",
+        plus_minus: None,
+        place: format!("{}, {} measured", cell_label(cell), counted(devices, "board")),
+    }
 }
 
 /// `, TTFT 154 ms (n 16)`.

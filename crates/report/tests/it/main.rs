@@ -6,6 +6,7 @@ mod answers;
 mod compare;
 mod failures;
 mod formats;
+mod golden;
 mod hostile;
 mod html;
 mod page;

@@ -59,7 +59,7 @@ fn a_site_fills_the_slots() {
     assert!(!words.contains("this file") && !words.contains("inside this page"));
     // Everything else is as in the file.
     let file = Html::parse_document(&tokometer_report::page(&run, &made).unwrap());
-    for selector in ["main > section", "td", "svg.chart", ".sheet", "dialog", "#limits"] {
+    for selector in ["main > section", "td", "svg.chart", ".sheet", "#drawer", "#limits"] {
         let extra = usize::from(selector == "main > section");
         assert_eq!(select(&page, selector).len(), select(&file, selector).len() + extra, "{selector}");
     }
