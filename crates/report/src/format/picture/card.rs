@@ -186,10 +186,8 @@ fn draw_cell(drawing: &mut Drawing, cell: Option<&MatrixCell>, at: (f64, f64), s
             middle,
             crate::svg::escape(&figures.total),
             match &figures.plus_minus {
-                Some(half) if size.0 >= 118.0 => format!(
-                    "<tspan class=\"half\">\u{a0}± {}</tspan>",
-                    crate::svg::escape(half)
-                ),
+                Some(half) if size.0 >= 118.0 =>
+                    format!("<tspan class=\"half\">\u{a0}± {}</tspan>", crate::svg::escape(half)),
                 _ => String::new(),
             }
         ));
