@@ -22,6 +22,7 @@ mod matrix;
 mod order;
 mod parse;
 pub mod seed;
+pub mod sweep;
 pub mod text;
 
 pub use error::PlanError;
