@@ -32,6 +32,7 @@ mod repeats;
 mod samples;
 mod server;
 mod speculative;
+mod sweep;
 pub mod telemetry;
 mod units;
 mod verdict;
@@ -46,6 +47,7 @@ pub use exit::exit_code;
 pub use launch::effective as effective_settings;
 pub use reanalyse::{Part, add_count, part_of_window, users_by_requests};
 pub use repeats::combine;
+pub use sweep::{EntryRuns, SweepResult, sweep};
 pub use verify::{FoundTrace, verify};
 
 /// What a trace does not say about its cell.

@@ -12,6 +12,7 @@ pub(crate) mod notes;
 pub(crate) mod prefill;
 pub(crate) mod reason;
 pub(crate) mod setup;
+pub(crate) mod sweep;
 
 use tokometer_record::{CellDetail, Run, RunState, Status};
 

@@ -9,6 +9,7 @@ mod compare;
 mod dialects;
 #[cfg(unix)]
 mod endings;
+mod faults;
 mod foreign;
 mod house;
 #[cfg(target_os = "linux")]
@@ -22,4 +23,6 @@ mod scripted;
 mod secrets;
 mod servers;
 mod support;
+#[cfg(target_os = "linux")]
+mod sweep;
 mod verify;

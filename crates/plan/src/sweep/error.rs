@@ -42,8 +42,9 @@ pub enum SweepError {
     },
     /// A `{name}` that is in no grid.
     #[error(
-        "{place}: {{{name}}} in {key} is no variable of its grid{}; write {{{{{name}}}}} where the braces are meant",
-        near(.nearest.as_deref())
+        "{place}: {{{name}}} in {key} is no variable of its grid, which has {}; write {{{{{name}}}}} where the braces \
+         are meant",
+        list(known)
     )]
     Variable {
         /// Where it stands.
@@ -52,11 +53,13 @@ pub enum SweepError {
         key: String,
         /// The name.
         name: String,
-        /// The variable that looks most like it.
-        nearest: Option<String>,
+        /// The variables that there are.
+        known: Vec<String>,
     },
     /// A variable that changes nothing.
-    #[error("{place}: the variable {name:?} of its grid stands nowhere, so that all its values would measure the same")]
+    #[error(
+        "{place}: the variable {name:?} of its grid stands nowhere, so that all its values would measure the same"
+    )]
     Unused {
         /// Where it stands.
         place: String,
@@ -70,7 +73,9 @@ pub enum SweepError {
         place: String,
     },
     /// Two entries of one name.
-    #[error("two entries are called {name:?}: give each a name of its own (grid variables may stand in names)")]
+    #[error(
+        "two entries are called {name:?}: give each a name of its own (grid variables may stand in names)"
+    )]
     Twice {
         /// The name.
         name: String,
@@ -96,6 +101,10 @@ pub enum SweepError {
 
 fn near(name: Option<&str>) -> String {
     name.map_or_else(String::new, |name| format!(" (is {name:?} meant?)"))
+}
+
+fn list(names: &[String]) -> String {
+    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }
 
 /// Least likeness of a name that is proposed.

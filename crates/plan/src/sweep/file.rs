@@ -26,16 +26,19 @@ const FILE: &str = "the file";
 
 /// Reads the whole file.
 pub(super) fn read(text: &str, known: &[RunOption]) -> Result<Sweep, SweepError> {
-    let table: Table = text.parse().map_err(|error: toml::de::Error| SweepError::Toml { why: said(text, &error) })?;
+    let table: Table =
+        text.parse().map_err(|error: toml::de::Error| SweepError::Toml { why: said(text, &error) })?;
     check_keys(&table, FILE, &TOP)?;
     let title = string(&table, FILE, "title")?;
     let repeats = whole(&table, "repeats", 1, MOST_REPEATS)?.unwrap_or(1) as u32;
     let seed = whole(&table, "seed", 0, i64::MAX)?.unwrap_or(1) as u64;
     let order = match string(&table, FILE, "order")? {
         None => Order::default(),
-        Some(word) => Order::ALL.iter().find(|(known, _)| *known == word).map(|(_, order)| *order).ok_or_else(|| {
-            value_error(FILE, "order", "\"given\", \"interleaved\" or \"shuffled\"")
-        })?,
+        Some(word) => Order::ALL
+            .iter()
+            .find(|(known, _)| *known == word)
+            .map(|(_, order)| *order)
+            .ok_or_else(|| value_error(FILE, "order", "\"given\", \"interleaved\" or \"shuffled\""))?,
     };
     let shared = Options { known, place: FILE }.read(&table)?;
     let listed = match table.get("entry") {
@@ -52,8 +55,10 @@ pub(super) fn read(text: &str, known: &[RunOption]) -> Result<Sweep, SweepError>
         entry(table, index, &shared, known, &mut entries)?;
     }
     let folded = |entry: &Entry| entry.slug.to_lowercase();
-    if let Some((_, twice)) =
-        entries.iter().enumerate().find(|(at, one)| entries[..*at].iter().any(|other| folded(other) == folded(one)))
+    if let Some((_, twice)) = entries
+        .iter()
+        .enumerate()
+        .find(|(at, one)| entries[..*at].iter().any(|other| folded(other) == folded(one)))
     {
         return Err(SweepError::Twice { name: twice.name.clone() });
     }
@@ -114,9 +119,8 @@ fn entry(
 }
 
 fn filled(subject: &Subject, values: &mut Values<'_>) -> Result<Subject, SweepError> {
-    let mut optional = |key: &str, text: &Option<String>| {
-        text.as_ref().map(|text| values.fill(key, text)).transpose()
-    };
+    let mut optional =
+        |key: &str, text: &Option<String>| text.as_ref().map(|text| values.fill(key, text)).transpose();
     Ok(match subject {
         Subject::Launched { command, url } => {
             let url = optional("url", url)?;
@@ -211,7 +215,8 @@ impl Options<'_> {
         let mut settings: Vec<(String, Setting)> = Vec::new();
         for (key, value) in table {
             let name = key.replace('_', "-");
-            let wrong = |why: String| SweepError::RunOption { place: self.place.to_owned(), name: key.clone(), why };
+            let wrong =
+                |why: String| SweepError::RunOption { place: self.place.to_owned(), name: key.clone(), why };
             if let Some((_, instead)) = OWN.iter().find(|(own, _)| *own == name) {
                 return Err(wrong((*instead).to_owned()));
             }
@@ -272,7 +277,9 @@ fn whole(table: &Table, key: &str, least: i64, most: i64) -> Result<Option<i64>,
     match table.get(key) {
         None => Ok(None),
         Some(Value::Integer(number)) if (least..=most).contains(number) => Ok(Some(*number)),
-        Some(_) if most == i64::MAX => Err(value_error(FILE, key, &format!("a whole number from {least} on"))),
+        Some(_) if most == i64::MAX => {
+            Err(value_error(FILE, key, &format!("a whole number from {least} on")))
+        }
         Some(_) => Err(value_error(FILE, key, &format!("a whole number from {least} to {most}"))),
     }
 }

@@ -1,7 +1,6 @@
 //! Variables of a grid, and the texts that they stand in.
 
 use super::SweepError;
-use super::error::nearest;
 
 /// One combination of a grid's values, and which of its names were asked for.
 pub(super) struct Values<'a> {
@@ -34,7 +33,7 @@ impl Values<'_> {
                     place: self.place.to_owned(),
                     key: key.to_owned(),
                     name: name.to_owned(),
-                    nearest: nearest(name, self.values.iter().map(|(known, _)| known.as_str())),
+                    known: self.values.iter().map(|(known, _)| known.clone()).collect(),
                 });
             };
             out.push_str(value);

@@ -1,13 +1,14 @@
 //! One HTML page: style, script and record inside, nothing loaded. All of it can be read without its script.
 
 use askama::Template;
-use tokometer_record::{CellDetail, Comparison, Run, page};
+use tokometer_record::{CellDetail, Comparison, Run, SweepSummary, page};
 
 use super::csv;
 use crate::ReportError;
 use crate::csp;
 use crate::view::View;
 use crate::view::compare::CompareView;
+use crate::view::sweep::SweepView;
 
 /// The style sheet, inlined.
 const STYLE: &str = concat!(include_str!("../../assets/page.css"), include_str!("../../assets/chart.css"));
@@ -74,6 +75,32 @@ pub(crate) fn compare(comparison: &Comparison, runs: &[Run]) -> Result<String, R
         script: COMPARE_SCRIPT,
         policy: csp::policy(STYLE, &[EARLY, COMPARE_SCRIPT]),
         comparison: page::escape(&serde_json::to_string(comparison)?),
+        version: env!("CARGO_PKG_VERSION"),
+    };
+    Ok(page.render()?)
+}
+
+#[derive(Template)]
+#[template(path = "sweep.html")]
+struct SweepPage<'a> {
+    view: &'a SweepView,
+    style: &'static str,
+    early: &'static str,
+    script: &'static str,
+    policy: String,
+    summary: String,
+    version: &'static str,
+}
+
+/// The page of a sweep of more entries than one comparison holds: a table, and where they are compared.
+pub(crate) fn sweep(summary: &SweepSummary) -> Result<String, ReportError> {
+    let page = SweepPage {
+        view: &SweepView::of(summary),
+        style: STYLE,
+        early: EARLY,
+        script: COMPARE_SCRIPT,
+        policy: csp::policy(STYLE, &[EARLY, COMPARE_SCRIPT]),
+        summary: page::escape(&serde_json::to_string(summary)?),
         version: env!("CARGO_PKG_VERSION"),
     };
     Ok(page.render()?)

@@ -14,4 +14,5 @@ mod published;
 mod resent;
 mod setup;
 mod support;
+mod sweep;
 mod terminal;
