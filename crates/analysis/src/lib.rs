@@ -32,6 +32,7 @@ mod repeats;
 mod samples;
 mod server;
 mod speculative;
+mod sweep;
 pub mod telemetry;
 mod units;
 mod users;
@@ -47,6 +48,7 @@ pub use exit::exit_code;
 pub use launch::effective as effective_settings;
 pub use reanalyse::{Part, add_count, part_of_window, users_by_requests};
 pub use repeats::combine;
+pub use sweep::{EntryRuns, SweepResult, sweep};
 pub use users::{DEFAULT_LEVEL, Judged, by_medians as users_by_medians, judged, parse_service_level};
 pub use verify::{FoundTrace, verify};
 

@@ -26,7 +26,7 @@ mod view;
 mod words;
 
 use tokometer_record::reanalysis::Reanalysis;
-use tokometer_record::{CellDetail, Comparison, Run, Verification};
+use tokometer_record::{CellDetail, Comparison, Run, SweepSummary, Verification};
 
 pub use format::{Format, Picture, Terminal};
 pub use shell::{Assets, COMMON_SCRIPT, COMPARE_SCRIPT, Data, EARLY, RUN_SCRIPT, STYLE, Shell};
@@ -84,6 +84,16 @@ pub fn verify_terminal(verification: &Verification, width: usize, colour: bool) 
 /// Users within limits from a re-analysis, for a terminal of `width` columns; empty where no limits were given.
 pub fn users_terminal(result: &Reanalysis, width: usize, colour: bool) -> String {
     format::terminal::users::render(result, Terminal { width, colour })
+}
+
+/// What a sweep came to, for a terminal of `width` columns; no escape codes unless `colour`.
+pub fn sweep_terminal(summary: &SweepSummary, width: usize, colour: bool) -> String {
+    format::terminal::sweep::render(summary, Terminal { width, colour })
+}
+
+/// A sweep as one HTML file: a row for each entry, and links to the pages that compare them.
+pub fn sweep_page(summary: &SweepSummary) -> Result<String, ReportError> {
+    format::html::sweep(summary)
 }
 
 /// The run as one HTML file that needs no network, without the details of its cells.

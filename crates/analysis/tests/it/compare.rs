@@ -15,7 +15,7 @@ fn imported() -> [Run; 2] {
 }
 
 /// A valid decode cell with six batches around `rate`, spread by `noise` (relative).
-fn decode(context: u64, concurrency: u32, rate: f64, noise: f64) -> Cell {
+pub(crate) fn decode(context: u64, concurrency: u32, rate: f64, noise: f64) -> Cell {
     let batches: Vec<f64> =
         [-1.0, 1.0, -0.5, 0.5, -0.2, 0.2].iter().map(|step| rate * (1.0 + noise * step)).collect();
     let mut cell = Cell::planned(Phase::Decode, context, concurrency);
@@ -40,7 +40,7 @@ fn decode(context: u64, concurrency: u32, rate: f64, noise: f64) -> Cell {
     cell
 }
 
-fn run(id: &str, cells: Vec<Cell>) -> Run {
+pub(crate) fn run(id: &str, cells: Vec<Cell>) -> Run {
     let mut run = Run::new(id.to_owned(), Tool::default(), settings());
     run.cells = cells;
     run

@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use tokometer_plan::{KvBlocks, Limits, PlanError, Request, Step, WarmUp, build};
+use tokometer_plan::{Limits, PlanError, Request, Step, WarmUp, build};
 use tokometer_record::{CONTEXT_K, Order, Phase, Prompts, ReasonRule, Status, published};
 
 const K: u64 = CONTEXT_K;

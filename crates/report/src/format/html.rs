@@ -1,13 +1,14 @@
 //! Pages in HTML: of a run, and of a comparison. All of them can be read without their script.
 
 use askama::Template;
-use tokometer_record::{CellDetail, Comparison, Run, page};
+use tokometer_record::{CellDetail, Comparison, Run, SweepSummary, page};
 
 use super::csv;
 use crate::ReportError;
 use crate::shell::{COMPARE_SCRIPT, Data, Frame, RUN_SCRIPT, Shell};
 use crate::view::View;
 use crate::view::compare::CompareView;
+use crate::view::sweep::SweepView;
 
 #[derive(Template)]
 #[template(path = "run.html")]
@@ -60,6 +61,32 @@ pub(crate) fn compare(
             Data::Embedded => page::escape(&serde_json::to_string(comparison)?),
             Data::LeftOut => String::new(),
         },
+    };
+    Ok(page.render()?)
+}
+
+#[derive(Template)]
+#[template(path = "sweep.html")]
+struct SweepPage<'a> {
+    view: &'a SweepView,
+    style: &'static str,
+    early: &'static str,
+    script: &'static str,
+    policy: String,
+    summary: String,
+    version: &'static str,
+}
+
+/// The page of a sweep of more entries than one comparison holds: a table, and where they are compared.
+pub(crate) fn sweep(summary: &SweepSummary) -> Result<String, ReportError> {
+    let page = SweepPage {
+        view: &SweepView::of(summary),
+        style: STYLE,
+        early: EARLY,
+        script: COMPARE_SCRIPT,
+        policy: csp::policy(STYLE, &[EARLY, COMPARE_SCRIPT]),
+        summary: page::escape(&serde_json::to_string(summary)?),
+        version: env!("CARGO_PKG_VERSION"),
     };
     Ok(page.render()?)
 }

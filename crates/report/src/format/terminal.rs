@@ -3,6 +3,7 @@
 pub(crate) mod compare;
 mod grid;
 mod ink;
+pub(crate) mod sweep;
 pub(crate) mod users;
 pub(crate) mod verify;
 

@@ -16,4 +16,5 @@ mod resent;
 mod setup;
 mod shell;
 mod support;
+mod sweep;
 mod terminal;
