@@ -57,6 +57,8 @@ class Told:
     verdict: str = ""  # what else it says
     # Requests of the server's log, from the end, that the figures are over; none: all.
     last_requests: int | None = None
+    # The cell of our record that it is from: its gaps are those of its window.
+    cell: dict | None = None
 
 
 class Tool:
@@ -209,6 +211,7 @@ class Tokometer(Tool):
             failed=requests["failed"],
             verdict=" ".join(words),
             last_requests=requests["started"],
+            cell={"window": cell["window"]},
         )
 
 
@@ -448,6 +451,7 @@ class InferencePerf(Tool):
             }
 
         output = good.get("output_len") or {}
+        errors = sorted({one["message"][:90] for label in (bad.get("by_label") or {}).values() for one in label["messages"]})
         return Told(
             ttft=of("time_to_first_token"),
             gap=of("inter_token_latency"),
@@ -455,6 +459,7 @@ class InferencePerf(Tool):
             tokens=round(output["mean"] * good["count"]) if output.get("mean") else None,
             completed=good.get("count"),
             failed=bad.get("count"),
+            verdict="; ".join(errors),
         )
 
 
