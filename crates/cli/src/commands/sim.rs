@@ -4,7 +4,7 @@ use tokio::io::AsyncReadExt;
 use tokometer_load::LoadEngine;
 use tokometer_sim::{Profile, Server, ServerOptions, SimError, TruthTo};
 
-use crate::args::SimArgs;
+use crate::args::sim::SimArgs;
 use crate::failure::Hinted;
 use crate::out;
 use crate::session::interrupt::Signals;
