@@ -18,7 +18,8 @@ const STREAMS: &str = "150";
 const ADDRESS: [u8; 4] = [10, 77, 0, 1];
 /// Makes the network, then starts this test again in it.
 const SCRIPT: &str = r#"
-ip link set lo up && ip address add 10.77.0.1/32 dev lo && ip address add 10.77.0.2/32 dev lo &&
+ip link set lo up || exit 77
+for last in 1 2 3; do ip address add 10.77.0.$last/32 dev lo || exit 77; done
 echo "$1" > /proc/sys/net/ipv4/ip_local_port_range || exit 77
 exec "$2" --exact "$3" --nocapture
 "#;
@@ -26,9 +27,12 @@ exec "$2" --exact "$3" --nocapture
 #[test]
 fn streams_beyond_the_ports_of_one_address() {
     if std::env::var_os(INSIDE).is_some() {
-        on_loopback_further_addresses_are_found();
-        elsewhere_it_says_what_to_do();
-        with_more_addresses_it_works();
+        // Side by side, for each mostly waits.
+        std::thread::scope(|scope| {
+            scope.spawn(on_loopback_further_addresses_are_found);
+            scope.spawn(elsewhere_it_says_what_to_do);
+            scope.spawn(with_more_addresses_it_works);
+        });
         return;
     }
     let program = std::env::current_exe().unwrap();
@@ -105,5 +109,6 @@ fn elsewhere_it_says_what_to_do() {
 }
 
 fn with_more_addresses_it_works() {
-    measured(&server(ADDRESS), &["--source-address", "10.77.0.1,10.77.0.2"]);
+    // Others than before: the ports of connections that have just closed are not free yet.
+    measured(&server(ADDRESS), &["--source-address", "10.77.0.2,10.77.0.3"]);
 }
