@@ -69,24 +69,16 @@ pub(crate) fn compare(
 #[template(path = "sweep.html")]
 struct SweepPage<'a> {
     view: &'a SweepView,
-    style: &'static str,
-    early: &'static str,
-    script: &'static str,
-    policy: String,
+    frame: Frame<'a>,
     summary: String,
-    version: &'static str,
 }
 
 /// The page of a sweep of more entries than one comparison holds: a table, and where they are compared.
 pub(crate) fn sweep(summary: &SweepSummary) -> Result<String, ReportError> {
     let page = SweepPage {
         view: &SweepView::of(summary),
-        style: STYLE,
-        early: EARLY,
-        script: COMPARE_SCRIPT,
-        policy: csp::policy(STYLE, &[EARLY, COMPARE_SCRIPT]),
+        frame: Frame::new(&Shell::default(), COMPARE_SCRIPT),
         summary: page::escape(&serde_json::to_string(summary)?),
-        version: env!("CARGO_PKG_VERSION"),
     };
     Ok(page.render()?)
 }
