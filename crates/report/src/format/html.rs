@@ -75,9 +75,10 @@ struct SweepPage<'a> {
 
 /// The page of a sweep of more entries than one comparison holds: a table, and where they are compared.
 pub(crate) fn sweep(summary: &SweepSummary) -> Result<String, ReportError> {
+    let shell = Shell::default();
     let page = SweepPage {
         view: &SweepView::of(summary),
-        frame: Frame::new(&Shell::default(), COMPARE_SCRIPT),
+        frame: Frame::new(&shell, COMPARE_SCRIPT),
         summary: page::escape(&serde_json::to_string(summary)?),
     };
     Ok(page.render()?)

@@ -127,6 +127,7 @@ pub(crate) fn everything() -> Run {
         kv_source: Some("vllm:cache_config_info".to_owned()),
         concurrent_requests: Some(256),
         concurrent_source: Some("--max-num-seqs".to_owned()),
+        ..Capacity::default()
     };
     run.unknown.insert("launch_command".to_owned(), "the server is on another host".to_owned());
     run.unknown.insert("model.revision".to_owned(), "the engine does not tell".to_owned());
