@@ -137,9 +137,9 @@ fn trace(run: &str, context: u64, concurrency: u32, rate: f64) -> CellTrace {
 
 /// Reads the traces one at a time and makes the page.
 #[expect(clippy::disallowed_methods, reason = "the cost of making a page is what is measured here")]
-fn page(folder: &Path) -> Result<()> {
+fn page(path: &Path) -> Result<()> {
     let start = std::time::Instant::now();
-    let folder = RunFolder::open(folder)?;
+    let folder = RunFolder::open(path)?;
     let run = folder.load_run()?;
     let mut details = Vec::new();
     let mut events = 0;
@@ -153,7 +153,8 @@ fn page(folder: &Path) -> Result<()> {
     let whole = start.elapsed().as_secs_f64();
     println!("{} cells with traces, {events} events", details.len());
     println!("{read:.2} s to read and condense the traces, {whole:.2} s in all");
-    println!("page: {} bytes", page.len());
+    std::fs::write(path.join("report.html"), &page)?;
+    println!("page: {} bytes, in report.html beside the record", page.len());
     if let Some(peak) = peak_memory() {
         println!("most memory: {peak}");
     }
