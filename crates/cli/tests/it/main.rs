@@ -7,8 +7,10 @@ mod calibrate;
 mod capacity;
 mod compare;
 mod dialects;
+mod docs;
 #[cfg(unix)]
 mod endings;
+mod faults;
 mod foreign;
 mod house;
 #[cfg(target_os = "linux")]
@@ -17,9 +19,13 @@ mod launch;
 mod machine;
 mod measured;
 mod output;
+#[cfg(target_os = "linux")]
+mod ports;
 mod repeated;
 mod scripted;
 mod secrets;
 mod servers;
 mod support;
+#[cfg(target_os = "linux")]
+mod sweep;
 mod verify;
