@@ -10,6 +10,7 @@ mod dialects;
 mod docs;
 #[cfg(unix)]
 mod endings;
+mod faults;
 mod foreign;
 mod house;
 #[cfg(target_os = "linux")]
@@ -25,4 +26,6 @@ mod scripted;
 mod secrets;
 mod servers;
 mod support;
+#[cfg(target_os = "linux")]
+mod sweep;
 mod verify;
