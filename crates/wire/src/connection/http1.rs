@@ -18,7 +18,7 @@ use crate::transport::Transport;
 
 /// Size of the read buffer that all connections of a thread share.
 const BUFFER_BYTES: usize = 64 << 10;
-/// Reads that a cut request may still take from the kernel.
+/// Reads that a cut request may still take from the kernel: more than it holds for any socket.
 const LAST_READS: u32 = 256;
 
 /// One request on its way.
@@ -54,7 +54,7 @@ impl<'a, S: EventSink> Attempt<'a, S> {
         self.send.is_done() && !self.cut
     }
 
-    /// One read, unless it arrived after `until_ns`.
+    /// One read; the last one, if it arrived after `until_ns`.
     fn read_once(&mut self, cx: &mut Context<'_>, buffer: &mut [u8], until_ns: u64) -> Poll<Step> {
         let mut unread = ReadBuf::new(buffer);
         let result = std::task::ready!(Pin::new(&mut *self.transport).poll_read(cx, &mut unread));
@@ -67,9 +67,6 @@ impl<'a, S: EventSink> Attempt<'a, S> {
         }
         let socket = self.transport.socket();
         let (stamp, read) = (socket.stamp(), Some(socket.reads()));
-        if stamp.arrival_ns > until_ns {
-            return Poll::Ready(Step::End(Some(Close::Cut)));
-        }
         // Under TLS one read of the socket may come in several pieces.
         if read != self.read {
             self.reader.end_of_read(self.sink);
@@ -77,6 +74,7 @@ impl<'a, S: EventSink> Attempt<'a, S> {
         }
         self.active_ns = stamp.handled_ns;
         match self.reader.feed(bytes, stamp, self.sink) {
+            Progress::More if stamp.arrival_ns > until_ns => Poll::Ready(Step::End(Some(Close::Cut))),
             Progress::More => Poll::Ready(Step::More),
             Progress::Complete => Poll::Ready(Step::End(None)),
         }
