@@ -124,8 +124,9 @@ impl Taken {
         if !is_harmless(secret) && secret != REDACTED {
             self.0.push(secret.to_owned());
             // `user:password`, `Bearer KEY`: each part may stand alone elsewhere.
-            let parts =
-                secret.split([':', ' ', '=']).filter(|part| part.len() >= LEAST_PART && *part != secret);
+            let parts = secret
+                .split([':', ' ', '=', ';', '&', '|', ')'])
+                .filter(|part| part.len() >= LEAST_PART && *part != secret);
             self.0.extend(parts.map(str::to_owned));
         }
         REDACTED.to_owned()
@@ -198,13 +199,20 @@ fn walk(arguments: &[String], taken: &mut Taken) -> Vec<String> {
             shown.push(value(known, next, taken));
             index += 1;
             first = false;
+            if next.ends_with([';', '&', '|']) {
+                // The next word begins another command.
+                break;
+            }
         }
     }
     shown
 }
 
-/// True if `next` is a value and not a flag.
+/// True if `next` is a value and not a flag, nor what stands between two commands.
 fn takes(known: Kind, next: &str) -> bool {
+    if [";", "&", "&&", "|", "||"].contains(&next) {
+        return false;
+    }
     let secret = matches!(known, Kind::Secret | Kind::Likely);
     !next.starts_with('-') || (secret && !next.starts_with("--") && next.len() > 3)
 }

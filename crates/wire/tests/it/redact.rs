@@ -195,6 +195,10 @@ fn what_is_secret_in_one_place_is_so_in_all() {
         arguments(&["sh", "-c", "echo with § and a-§; exec serve --api-key § --port 1", "§", "--name=x§"]);
     let shown = redact::command(&given);
     assert!(!shown.arguments.join(" ").contains(SECRET), "{:?}", shown.arguments);
+    let given = arguments(&["serve", "--api-key", "§;", "echo", "ready"]);
+    let shown = redact::command(&given);
+    assert_eq!(shown.arguments[3..], ["echo", "ready"]);
+    assert_eq!(redact::values(&format!("key {SECRET}."), &shown.secrets), format!("key {REDACTED}."));
     // A short one may be the name of something else.
     let given = arguments(&["vllm", "serve", "m", "--api-key", "vllm"]);
     assert_eq!(redact::command(&given).arguments, ["vllm", "serve", "m", "--api-key", REDACTED]);
