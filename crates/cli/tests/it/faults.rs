@@ -69,6 +69,10 @@ fn requests_that_fail_among_good_ones_make_the_cell_an_error() {
     {
         let cell = cell_against(fault, &["--max-output", "16", "--timeout", "1s"]);
         assert_eq!(cell.status, Status::Error, "{fault}: {:?}", cell.reason);
-        assert!(cell.requests.failed > Some(0) && cell.requests.ended > Some(0), "{fault}: {:?}", cell.requests);
+        assert!(
+            cell.requests.failed > Some(0) && cell.requests.ended > Some(0),
+            "{fault}: {:?}",
+            cell.requests
+        );
     }
 }

@@ -69,8 +69,12 @@ pub(super) fn checkout(root: &Root, pid: u32, arguments: &[String]) -> Option<St
         .find_map(|path| commit_above(root, pid, &path))
 }
 
-/// True for programs of a virtual environment: it may lie in the checkout of something else.
+/// True for an interpreter, which may come from a checkout of its own (pyenv), and for programs of a virtual
+/// environment, which may lie in the checkout of something else.
 fn is_installed(root: &Root, pid: u32, path: &str) -> bool {
+    if path.rsplit('/').next().is_some_and(|name| name.starts_with("python")) {
+        return true;
+    }
     let environment = path.rsplitn(3, '/').nth(2).unwrap_or_default();
     root.text(&format!("proc/{pid}/root{environment}/pyvenv.cfg")).is_some()
 }

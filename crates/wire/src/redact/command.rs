@@ -72,7 +72,8 @@ pub fn json(value: Value) -> Value {
     tree("", value, &mut Taken::default())
 }
 
-/// The words of a line as a shell splits them; none if a quote is not closed.
+/// The words of a line as a shell splits them, the `;` between two commands as one of its own; none if a quote is not
+/// closed.
 pub fn words(line: &str) -> Option<Vec<String>> {
     let mut found = Vec::new();
     let mut word: Option<String> = None;
@@ -107,6 +108,10 @@ pub fn words(line: &str) -> Option<Vec<String>> {
                 Some(inner) => word.get_or_insert_default().push(inner),
             },
             c if c.is_whitespace() => found.extend(word.take()),
+            ';' => {
+                found.extend(word.take());
+                found.push(";".to_owned());
+            }
             c => word.get_or_insert_default().push(c),
         }
     }
@@ -345,7 +350,8 @@ fn home(given: &str) -> String {
 
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+<>".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
+    let between_commands = word == ";";
+    if between_commands || (!word.is_empty() && word.chars().all(plain)) {
         word.to_owned()
     } else {
         format!("'{}'", word.replace('\'', r"'\''"))

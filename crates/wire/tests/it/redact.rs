@@ -195,6 +195,8 @@ fn what_is_secret_in_one_place_is_so_in_all() {
         arguments(&["sh", "-c", "echo with § and a-§; exec serve --api-key § --port 1", "§", "--name=x§"]);
     let shown = redact::command(&given);
     assert!(!shown.arguments.join(" ").contains(SECRET), "{:?}", shown.arguments);
+    let line = format!("serve --x '{{\"token\": \"{SECRET}\"}}'; echo ready");
+    assert_eq!(redact::line(&line), "serve --x '{\"token\":\"<redacted>\"}' ; echo ready");
     let given = arguments(&["serve", "--api-key", "§;", "echo", "ready"]);
     let shown = redact::command(&given);
     assert_eq!(shown.arguments[3..], ["echo", "ready"]);
@@ -297,6 +299,7 @@ fn lines_are_split_as_a_shell_splits_them() {
     assert_eq!(words("a  'b c' \"d \\\" e\" f\\ g"), of(&["a", "b c", "d \" e", "f g"]));
     assert_eq!(words("a \\\n  b ''"), of(&["a", "b", ""]));
     assert_eq!(words("a 'b"), None);
+    assert_eq!(words("a b; c ';' d\\;"), of(&["a", "b", ";", "c", ";", "d;"]));
     assert_eq!(redact::line("vllm serve m --port 1"), "vllm serve m --port 1");
     assert_eq!(redact::line("vllm serve 'a b' --api-key x1y2"), "vllm serve 'a b' --api-key <redacted>");
 }
