@@ -18,7 +18,7 @@ use clap::{Parser, Subcommand};
 #[derive(Debug, Parser)]
 #[command(
     name = "tokometer",
-    version,
+    version = env!("TOKOMETER_VERSION"),
     about,
     long_about = "Measures how fast an LLM inference server really is: prefill speed by context length, sustained \
                   decode for every context × number of requests at once, each with its interval, its evidence, or \

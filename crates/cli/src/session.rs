@@ -94,7 +94,7 @@ impl Session {
             }
         };
         let idle = Duration::from_secs_f64(self.matrix.timeout);
-        let server = server::reach(&url, &self.target, idle, clock)?;
+        let server = server::reach(&url, &self.target, &self.matrix.source_address, idle, clock)?;
         // From here on every way out ends what was launched.
         let mut interrupt = self.sweep.as_ref().map(|place| place.interrupt.clone());
         let mut launched = match &self.machine.launch {
@@ -213,7 +213,6 @@ impl Session {
         LoadEngine::reserve_descriptors(largest)?;
         let live = Arc::new(Live::default());
         let progress = Progress::new(self.output.quiet, Arc::clone(&live));
-        let connector = site.server.connector.clone().with_source_addresses(&self.matrix.source_address);
         let building = Prompts::build(&self.matrix, site, run, &progress);
         let prompts = tokio::select! {
             prompts = building => prompts.map_err(|error| advice::on(&error))?,
@@ -225,7 +224,7 @@ impl Session {
         let gauges = |names| Gauges::new(Arc::clone(&site.server.control), site.target.metrics_path, names);
         let conductor = Conductor {
             run: run.id.clone(),
-            engine: LoadEngine::start(site.threads, &connector, clock)?,
+            engine: LoadEngine::start(site.threads, &site.server.connector, clock)?,
             clock,
             gauges: site.target.metrics.map(gauges),
             expect: settings::expect(&self.matrix, &site.target),

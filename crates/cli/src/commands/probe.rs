@@ -31,7 +31,7 @@ async fn ask(args: &ProbeArgs, clock: Clock) -> anyhow::Result<String> {
         Some(url) => url.clone(),
         None => server::find(&tokometer_target::USUAL_PORTS, !args.json, args.json).await?,
     };
-    let server = server::reach(&url, &args.target, IDLE, clock)?;
+    let server = server::reach(&url, &args.target, &[], IDLE, clock)?;
     let options = ProbeOptions { model: args.target.model.clone(), no_requests: args.no_requests };
     let target = tokometer_target::probe(&server.control, &options).await?;
     let conformance = if args.no_requests {

@@ -1,5 +1,6 @@
 //! From the user's words to a server: address, key, headers, TLS.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -26,8 +27,14 @@ pub(crate) struct Server {
 /// A shorter value of a header may well be a part of ordinary words.
 const LEAST_SECRET: usize = 8;
 
-/// Builds the clients for `url`; opens nothing yet.
-pub(crate) fn reach(url: &str, args: &TargetArgs, idle: Duration, clock: Clock) -> anyhow::Result<Server> {
+/// Builds the clients for `url`, whose connections come from `sources` if there are any; opens nothing yet.
+pub(crate) fn reach(
+    url: &str,
+    args: &TargetArgs,
+    sources: &[IpAddr],
+    idle: Duration,
+    clock: Clock,
+) -> anyhow::Result<Server> {
     let target = TargetUrl::parse(url).map_err(|error| {
         Hinted::usage(error.to_string(), "an address looks like gpu1:8000 or https://host/v1")
     })?;
@@ -43,7 +50,7 @@ pub(crate) fn reach(url: &str, args: &TargetArgs, idle: Duration, clock: Clock) 
     let connector = Connector::new(target, &tls, headers, clock, timeouts).map_err(|error| {
         Hinted::usage(error.to_string(), "--cacert takes a PEM file; --insecure trusts any certificate")
     })?;
-    let connector = connector.with_http(match args.http {
+    let connector = connector.with_source_addresses(sources).with_http(match args.http {
         HttpArg::Auto => HttpVersion::Auto,
         HttpArg::One => HttpVersion::One,
         HttpArg::Two => HttpVersion::Two,

@@ -19,6 +19,8 @@ mod launch;
 mod machine;
 mod measured;
 mod output;
+#[cfg(target_os = "linux")]
+mod ports;
 mod repeated;
 mod scripted;
 mod secrets;
