@@ -152,12 +152,24 @@ fn launched(run: &mut Run, process: &ServerProcess) {
         if *name != engine {
             continue;
         }
-        for (field, found) in [("engine.commit", commit), ("engine.repository", repository)] {
-            let slot =
-                if field == "engine.commit" { &mut run.engine.commit } else { &mut run.engine.repository };
+        // Wheels say behind a `+` what they were built for, and from what.
+        let (of_version, build) = version.as_deref().map(tokometer_target::local_version).unwrap_or_default();
+        let commit = commit.as_deref().or(of_version);
+        for (field, found) in [
+            ("engine.commit", commit),
+            ("engine.repository", repository.as_deref()),
+            ("engine.build", build),
+            ("engine.backend", build.map(tokometer_target::backend_of)),
+        ] {
+            let slot = match field {
+                "engine.commit" => &mut run.engine.commit,
+                "engine.repository" => &mut run.engine.repository,
+                "engine.build" => &mut run.engine.build,
+                _ => &mut run.engine.backend,
+            };
             if let (None, Some(found)) = (&slot, found) {
-                *slot = Some(found.clone());
-                set(run, field, found.clone(), source);
+                *slot = Some(found.to_owned());
+                set(run, field, found.to_owned(), source);
             }
         }
     }

@@ -6,8 +6,8 @@ use tokometer_wire::Dialect;
 use tokometer_wire::metrics::{self, MetricNames};
 
 use super::{
-    Confidence, Engine, LengthField, Manner, Probe, Sign, UsageOption, fingerprint, local_version,
-    metrics_prefix, number, owned_by, text,
+    Confidence, Engine, LengthField, Manner, Probe, Sign, UsageOption, backend_of, fingerprint,
+    local_version, metrics_prefix, number, owned_by, text,
 };
 use crate::answers::{Answers, METRICS};
 use crate::facts::{Facts, Field};
@@ -182,12 +182,7 @@ fn read_version(answers: &Answers, facts: &mut Facts) {
     }
     if let Some(build) = build {
         facts.text(Field::EngineBuild, build, "the version of GET /version");
-        let backend = if build.starts_with("cu") {
-            "cuda"
-        } else {
-            build.trim_end_matches(|c: char| !c.is_alphabetic())
-        };
-        facts.text(Field::EngineBackend, backend, "the version of GET /version");
+        facts.text(Field::EngineBackend, backend_of(build), "the version of GET /version");
     }
 }
 
