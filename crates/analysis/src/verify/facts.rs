@@ -65,6 +65,9 @@ pub(super) fn evidence(findings: &mut Findings, run: &Run) {
         let text = match value {
             Some(Value::String(text)) => text.clone(),
             Some(value @ (Value::Number(_) | Value::Bool(_))) => value.to_string(),
+            Some(Value::Array(list)) if !list.is_empty() && list.iter().all(Value::is_number) => {
+                list.iter().map(Value::to_string).collect::<Vec<_>>().join(", ")
+            }
             _ => continue,
         };
         let stated = path == "capacity.kv_tokens"

@@ -253,11 +253,12 @@ fn read_metrics(text: &str, facts: &mut Facts) {
         let fixed = blocks / ranks / longest_at_once - growing;
         // Rounded labels leave a fraction; far below 0 the block size is not the attention layers'.
         if fixed > -0.02 * growing - 1.0 {
-            facts.capacity.kv_blocks = Some(KvBlocks {
+            let blocks = KvBlocks {
                 blocks: blocks as u64,
                 block_tokens: attention_block as u64,
                 fixed_per_request: fixed.max(0.0),
-            });
+            };
+            facts.kv_blocks(blocks, CACHE_CONFIG);
         }
     }
 }
