@@ -21,6 +21,7 @@ fn main() -> ExitCode {
         Command::Run(args) => commands::run::run(*args),
         Command::Demo(args) => commands::demo::demo(*args),
         Command::Probe(args) => commands::probe::probe(&args),
+        Command::Agent(args) => commands::agent::agent(&args),
         Command::Sim(args) => commands::sim::sim(&args),
         Command::Calibrate(args) => commands::calibrate::calibrate(&args),
         Command::Report(args) => commands::report::report(&args),

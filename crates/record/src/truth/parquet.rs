@@ -1,18 +1,10 @@
 //! The truth as a Parquet file.
 
-use ::parquet::basic::{Compression, Encoding, ZstdLevel};
-use ::parquet::errors::ParquetError;
-use ::parquet::file::metadata::KeyValue;
-use ::parquet::file::properties::WriterProperties;
-use ::parquet::file::reader::{FileReader, SerializedFileReader};
-use ::parquet::file::writer::SerializedFileWriter;
-use ::parquet::schema::parser::parse_message_type;
-use ::parquet::schema::types::ColumnPath;
 use bytes::Bytes;
 
 use super::{Truth, TruthMeta, TruthRequest, TruthSend};
-use crate::trace::parquet::column::Column;
-use crate::trace::parquet::{GROUP_ROWS, Group, META_KEY, words, write_group};
+use crate::columnar::column::Column;
+use crate::columnar::{Group, Reader, Writer, unknown_kind};
 
 /// Every column of the file, in order.
 const SCHEMA: &str = "message truth {
@@ -31,27 +23,10 @@ const SCHEMA: &str = "message truth {
 const GROWING: [&str; 5] = ["request", "arrival_ns", "due_ns", "before_ns", "after_ns"];
 
 pub(super) fn encode(truth: &Truth) -> Result<Vec<u8>, String> {
-    let meta = serde_json::to_string(&truth.meta).map_err(|error| error.to_string())?;
-    let library = |error: ParquetError| error.to_string();
-    let mut properties = WriterProperties::builder()
-        .set_compression(Compression::ZSTD(ZstdLevel::default()))
-        .set_created_by(format!("tokometer {}", env!("CARGO_PKG_VERSION")))
-        .set_key_value_metadata(Some(vec![KeyValue::new(META_KEY.to_owned(), meta)]));
-    for name in GROWING {
-        properties = properties
-            .set_column_dictionary_enabled(ColumnPath::from(name), false)
-            .set_column_encoding(ColumnPath::from(name), Encoding::DELTA_BINARY_PACKED);
-    }
-    let schema = parse_message_type(SCHEMA).map_err(library)?;
-    let mut writer =
-        SerializedFileWriter::new(Vec::new(), schema.into(), properties.build().into()).map_err(library)?;
-    for rows in truth.requests.chunks(GROUP_ROWS) {
-        write_group(&mut writer, "request", rows.len(), |name| request_column(name, rows))?;
-    }
-    for rows in truth.sends.chunks(GROUP_ROWS) {
-        write_group(&mut writer, "send", rows.len(), |name| Ok(send_column(name, rows)))?;
-    }
-    writer.into_inner().map_err(library)
+    let mut writer = Writer::new(SCHEMA, &GROWING, &truth.meta)?;
+    writer.rows("request", &truth.requests, request_column)?;
+    writer.rows("send", &truth.sends, |name, rows| Ok(send_column(name, rows)))?;
+    writer.finish()
 }
 
 fn request_column(name: &str, rows: &[TruthRequest]) -> Result<Option<Column>, String> {
@@ -78,32 +53,18 @@ fn send_column(name: &str, rows: &[TruthSend]) -> Option<Column> {
 }
 
 pub(super) fn decode(bytes: Bytes) -> Result<Truth, String> {
-    let reader = SerializedFileReader::new(bytes).map_err(|error| words(&error))?;
-    let metadata = reader.metadata().file_metadata().key_value_metadata();
-    let meta = metadata
-        .and_then(|pairs| pairs.iter().find(|pair| pair.key == META_KEY))
-        .and_then(|pair| pair.value.as_deref())
-        .ok_or("a Parquet file, but no truth of a simulated engine")?;
+    let reader = Reader::new(bytes)?;
+    let meta = reader.meta("truth of a simulated engine")?;
     let meta: TruthMeta = serde_json::from_str(meta).map_err(|error| format!("its metadata: {error}"))?;
     if meta.schema != TruthMeta::SCHEMA {
         return Err(format!("its schema is {:?}, not {:?}", meta.schema, TruthMeta::SCHEMA));
     }
     let mut truth = Truth { meta, requests: Vec::new(), sends: Vec::new() };
-    for index in 0..reader.num_row_groups() {
-        let group = reader.get_row_group(index).map_err(|error| words(&error))?;
-        let group = Group::new(group.as_ref())?;
-        let kinds = group.text("row")?;
-        let kind = kinds.first().and_then(Option::as_deref).unwrap_or_default();
-        if kinds.iter().any(|other| other.as_deref() != Some(kind)) {
-            return Err(format!("row group {index} mixes kinds of rows"));
-        }
-        match kind {
-            "request" => read_requests(&group, &mut truth.requests)?,
-            "send" => read_sends(&group, &mut truth.sends)?,
-            "" => {}
-            other => return Err(format!("rows of an unknown kind {other:?}")),
-        }
-    }
+    reader.groups(|kind, group| match kind {
+        "request" => read_requests(group, &mut truth.requests),
+        "send" => read_sends(group, &mut truth.sends),
+        other => Err(unknown_kind(other)),
+    })?;
     Ok(truth)
 }
 
