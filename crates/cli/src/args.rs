@@ -9,6 +9,7 @@ pub(crate) mod output;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod sim;
+pub(crate) mod sweep;
 pub(crate) mod target;
 pub(crate) mod values;
 
@@ -18,7 +19,7 @@ use clap::{Parser, Subcommand};
 #[derive(Debug, Parser)]
 #[command(
     name = "tokometer",
-    version,
+    version = env!("TOKOMETER_VERSION"),
     about,
     long_about = "Measures how fast an LLM inference server really is: prefill speed by context length, sustained \
                   decode for every context × number of requests at once, each with its interval, its evidence, or \
@@ -41,6 +42,8 @@ pub(crate) enum Command {
     Run(Box<run::RunArgs>),
     /// Measure the embedded simulated engine: nothing else is needed
     Demo(Box<run::DemoArgs>),
+    /// Measure many servers, or one with many settings, and lay the runs side by side
+    Sweep(sweep::SweepArgs),
     /// Show what is known of a server, and how it streams
     Probe(Box<run::ProbeArgs>),
     /// Hand out the machine that a server runs on to runs that are made on another host
@@ -59,6 +62,6 @@ pub(crate) enum Command {
     Analyse(judge::AnalyseArgs),
     /// Check a run: compute every number again from its traces, and hold it against itself
     Verify(judge::VerifyArgs),
-    /// Print the JSON Schema of the record
-    Schema,
+    /// Print the JSON Schema of a document
+    Schema(report::SchemaArgs),
 }

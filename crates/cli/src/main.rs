@@ -7,7 +7,9 @@ mod details;
 mod failure;
 mod out;
 mod progress;
+mod publication;
 mod session;
+mod sweep;
 
 use std::process::ExitCode;
 
@@ -20,6 +22,7 @@ fn main() -> ExitCode {
     let result = match cli.command {
         Command::Run(args) => commands::run::run(*args),
         Command::Demo(args) => commands::demo::demo(*args),
+        Command::Sweep(args) => commands::sweep::sweep(&args),
         Command::Probe(args) => commands::probe::probe(&args),
         Command::Agent(args) => commands::agent::agent(&args),
         Command::Sim(args) => commands::sim::sim(&args),
@@ -29,7 +32,7 @@ fn main() -> ExitCode {
         Command::Compare(args) => commands::compare::compare(&args),
         Command::Analyse(args) => commands::analyse::analyse(&args),
         Command::Verify(args) => commands::verify::verify(&args),
-        Command::Schema => commands::schema::schema(),
+        Command::Schema(args) => commands::schema::schema(&args),
     };
     match result {
         Ok(code) => ExitCode::from(code),

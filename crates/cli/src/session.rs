@@ -6,12 +6,12 @@ pub(crate) mod agent;
 mod ask;
 mod ending;
 pub(crate) mod interrupt;
-mod launch;
+pub(crate) mod launch;
 pub(crate) mod machine;
 mod measure;
 mod prompts;
 pub(crate) mod server;
-mod settings;
+pub(crate) mod settings;
 mod watching;
 
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use tokio::sync::watch;
 use tokometer_load::{Conductor, Gauges, Live, LoadEngine, Timing};
 use tokometer_plan::Plan;
 use tokometer_plan::text::Corpus;
-use tokometer_record::{RecordError, Run, RunFolder, RunState};
+use tokometer_record::{RecordError, Run, RunFolder, RunState, SweepPart};
 use tokometer_target::{Busy, ProbeOptions, Target};
 use tokometer_wire::clock::Clock;
 
@@ -57,6 +57,18 @@ pub(crate) struct Session {
     pub(crate) output: OutputArgs,
     /// Ask before starting, on a terminal.
     pub(crate) may_ask: bool,
+    /// The sweep that it is a part of.
+    pub(crate) sweep: Option<InSweep>,
+}
+
+/// The place of a session in a sweep.
+pub(crate) struct InSweep {
+    /// As it stands in the record.
+    pub(crate) part: SweepPart,
+    /// Name of the run's folder.
+    pub(crate) folder: String,
+    /// Raised when the whole sweep is to end.
+    pub(crate) interrupt: watch::Receiver<bool>,
 }
 
 impl Session {
@@ -74,7 +86,7 @@ impl Session {
     }
 
     /// Probe, plan, question, measurement.
-    async fn make(self, clock: Clock) -> anyhow::Result<u8> {
+    pub(crate) async fn make(self, clock: Clock) -> anyhow::Result<u8> {
         let (corpus_name, corpus) = prompts::corpus(&self.matrix)?.unzip();
         let url = match (&self.url, &self.machine.launch) {
             (Some(url), _) => url.clone(),
@@ -84,13 +96,16 @@ impl Session {
             }
         };
         let idle = Duration::from_secs_f64(self.matrix.timeout);
-        let server = server::reach(&url, &self.target, idle, clock)?;
+        let server = server::reach(&url, &self.target, &self.matrix.source_address, idle, clock)?;
         // From here on every way out ends what was launched.
-        let mut interrupt = None;
+        let mut interrupt = self.sweep.as_ref().map(|place| place.interrupt.clone());
         let mut launched = match &self.machine.launch {
             None => None,
             Some(command) => {
-                let flag = interrupt.insert(interrupt::flag(self.output.quiet)?);
+                let flag = match &mut interrupt {
+                    Some(flag) => flag,
+                    none => none.insert(interrupt::flag(self.output.quiet)?),
+                };
                 Some(launch::Launch::start(&self, command, &server, &url, flag).await?)
             }
         };
@@ -114,7 +129,7 @@ impl Session {
         }
         // Who launches a server has decided; and a signal could not be heard during the question.
         let sends = !self.output.dry_run && !plan.steps.is_empty() && launched.is_none();
-        if sends && self.may_ask && !self.output.yes && out::can_ask() && !ask::confirmed()? {
+        if sends && self.may_ask && !self.output.yes && out::can_ask() && !out::confirmed()? {
             out::say("nothing was measured");
             return Ok(failure::INTERRUPTED);
         }
@@ -156,7 +171,8 @@ impl Session {
 
     /// The run's folder, with the plan in it. A run that cannot be saved is not made.
     fn folder(&self, run: &Run) -> Result<RunFolder, RecordError> {
-        let folder = RunFolder::create(&self.output.out, &run.id)?;
+        let name = self.sweep.as_ref().map_or(&run.id, |place| &place.folder);
+        let folder = RunFolder::create(&self.output.out, name)?;
         let hold = || if self.output.dry_run { Ok(()) } else { folder.hold_reserve() };
         if let Err(error) = folder.save_run(run).and_then(|()| hold()) {
             // It holds nothing; and if it can't be removed, that is not the error to tell.
@@ -203,7 +219,6 @@ impl Session {
         LoadEngine::reserve_descriptors(largest)?;
         let live = Arc::new(Live::default());
         let progress = Progress::new(self.output.quiet, Arc::clone(&live));
-        let connector = site.server.connector.clone().with_source_addresses(&self.matrix.source_address);
         let building = Prompts::build(&self.matrix, site, run, &progress);
         let prompts = tokio::select! {
             prompts = building => prompts.map_err(|error| advice::on(&error))?,
@@ -215,7 +230,7 @@ impl Session {
         let gauges = |names| Gauges::new(Arc::clone(&site.server.control), site.target.metrics_path, names);
         let conductor = Conductor {
             run: run.id.clone(),
-            engine: LoadEngine::start(site.threads, &connector, clock)?,
+            engine: LoadEngine::start(site.threads, &site.server.connector, clock)?,
             clock,
             gauges: site.target.metrics.map(gauges),
             expect: settings::expect(&self.matrix, &site.target),

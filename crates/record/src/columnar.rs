@@ -5,6 +5,8 @@
 
 pub(crate) mod column;
 
+use std::io::Write;
+
 use ::parquet::basic::{Compression, Encoding, ZstdLevel};
 use ::parquet::errors::ParquetError;
 use ::parquet::file::metadata::KeyValue;
@@ -23,24 +25,22 @@ const META_KEY: &str = "tokometer";
 /// Rows of one row group: bounds the memory of a conversion.
 const GROUP_ROWS: usize = 1 << 20;
 
-/// A file that is being written, in memory.
-pub(crate) struct Writer(SerializedFileWriter<Vec<u8>>);
+/// A file that is being written, in memory or on disk.
+pub(crate) struct Writer<W: Write + Send>(SerializedFileWriter<W>);
 
-impl Writer {
+impl<W: Write + Send> Writer<W> {
     /// `schema` lists all columns in order, `growing` names those whose values mostly grow: stored as differences.
-    pub(crate) fn new(schema: &str, growing: &[&str], meta: &impl Serialize) -> Result<Writer, String> {
-        let meta = serde_json::to_string(meta).map_err(|error| error.to_string())?;
+    pub(crate) fn new(output: W, schema: &str, growing: &[&str]) -> Result<Writer<W>, String> {
         let mut properties = WriterProperties::builder()
             .set_compression(Compression::ZSTD(ZstdLevel::default()))
-            .set_created_by(format!("tokometer {}", env!("CARGO_PKG_VERSION")))
-            .set_key_value_metadata(Some(vec![KeyValue::new(META_KEY.to_owned(), meta)]));
+            .set_created_by(format!("tokometer {}", env!("CARGO_PKG_VERSION")));
         for name in growing {
             properties = properties
                 .set_column_dictionary_enabled(ColumnPath::from(*name), false)
                 .set_column_encoding(ColumnPath::from(*name), Encoding::DELTA_BINARY_PACKED);
         }
         let schema = parse_message_type(schema).map_err(library)?;
-        let writer = SerializedFileWriter::new(Vec::new(), schema.into(), properties.build().into());
+        let writer = SerializedFileWriter::new(output, schema.into(), properties.build().into());
         Ok(Writer(writer.map_err(library)?))
     }
 
@@ -82,12 +82,15 @@ impl Writer {
         Ok(())
     }
 
-    /// The whole file.
-    pub(crate) fn finish(self) -> Result<Vec<u8>, String> {
+    /// The end: what belongs to the whole is added.
+    pub(crate) fn finish(mut self, meta: &impl Serialize) -> Result<W, String> {
+        let meta = serde_json::to_string(meta).map_err(|error| error.to_string())?;
+        self.0.append_key_value_metadata(KeyValue::new(META_KEY.to_owned(), meta));
         self.0.into_inner().map_err(library)
     }
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "the shape that map_err takes")]
 fn library(error: ParquetError) -> String {
     error.to_string()
 }

@@ -7,7 +7,7 @@ use super::matrix::MatrixArgs;
 use super::output::OutputArgs;
 use super::target::TargetArgs;
 
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct RunArgs {
     /// Server: `host`, `host:port`, `http(s)://…`, with or without `/v1`; none: look on this machine's usual ports
     pub(crate) url: Option<String>,

@@ -47,6 +47,7 @@ pub(crate) fn demo(args: DemoArgs) -> anyhow::Result<u8> {
         matrix,
         output: args.output,
         may_ask: false,
+        sweep: None,
     };
     let code = session.run();
     server.stop();

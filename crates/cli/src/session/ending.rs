@@ -20,9 +20,11 @@ impl Session {
                 Hinted::new("the page could not be written", hint)
             })
         });
-        if self.output.json {
+        // The result of a sweep is the sweep's.
+        let alone = self.sweep.is_none();
+        if alone && self.output.json {
             out::result_line(&tokometer_report::json(run)?)?;
-        } else if !self.output.quiet {
+        } else if alone && !self.output.quiet {
             out::result(&tokometer_report::terminal(run, out::width(), out::colour()))?;
         }
         if !self.output.quiet {
@@ -33,7 +35,9 @@ impl Session {
         }
         saved?;
         if self.output.quiet {
-            out::result_line(&page.display().to_string())?;
+            if alone {
+                out::result_line(&page.display().to_string())?;
+            }
         } else {
             out::say(&format!("page:   {}", page.display()));
         }

@@ -40,6 +40,9 @@ pub(super) async fn look(
         find(args, run)?.map(Source::Local)
     };
     state(args, run)?;
+    if run.launch_command.is_some() {
+        run.unknown.remove("launch_command");
+    }
     Ok(Watching::new(source))
 }
 
@@ -129,10 +132,9 @@ fn take(run: &mut Run, mut hardware: Hardware, unknown: BTreeMap<String, String>
 
 /// How the server was started, and what its packages say of the engine. `how` says how that was found.
 fn launched(run: &mut Run, process: &ServerProcess, how: &str) {
-    if run.launch_command.is_none() {
-        set(run, "launch_command", process.command(), how);
-        run.launch_command = Some(process.command());
-    }
+    // What the process says is nearer than what the engine says of itself.
+    set(run, "launch_command", process.command(), how);
+    run.launch_command = Some(process.command());
     let engine = run.engine.name.clone().unwrap_or_default().replace(['-', '.'], "_");
     for package in &process.packages {
         let Package { name, version, commit, repository } = package;

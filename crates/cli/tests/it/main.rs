@@ -8,8 +8,10 @@ mod calibrate;
 mod capacity;
 mod compare;
 mod dialects;
+mod docs;
 #[cfg(unix)]
 mod endings;
+mod faults;
 mod foreign;
 mod house;
 #[cfg(target_os = "linux")]
@@ -18,9 +20,13 @@ mod launch;
 mod machine;
 mod measured;
 mod output;
+#[cfg(target_os = "linux")]
+mod ports;
 mod repeated;
 mod scripted;
 mod secrets;
 mod servers;
 mod support;
+#[cfg(target_os = "linux")]
+mod sweep;
 mod verify;

@@ -74,11 +74,11 @@ const HOST_FIGURES: &Figures<HostSample> = &[
 ];
 
 pub(super) fn encode(telemetry: &Telemetry) -> Result<Vec<u8>, String> {
-    let mut writer = Writer::new(SCHEMA, &["time_ns"], &telemetry.meta)?;
+    let mut writer = Writer::new(Vec::new(), SCHEMA, &["time_ns"])?;
     writer.rows("device", &telemetry.devices, |name, rows| Ok(device_column(name, rows)))?;
     writer.rows("host", &telemetry.host, |name, rows| Ok(host_column(name, rows)))?;
     writer.rows("server", &telemetry.server, |name, rows| Ok(sample_column(name, rows)))?;
-    writer.finish()
+    writer.finish(&telemetry.meta)
 }
 
 fn device_column(name: &str, rows: &[DeviceSample]) -> Option<Column> {

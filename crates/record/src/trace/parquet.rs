@@ -102,11 +102,11 @@ fn check_schema(meta: &str, path: &Path) -> Result<(), RecordError> {
 }
 
 fn encode(trace: &CellTrace) -> Result<Vec<u8>, String> {
-    let mut writer = Writer::new(SCHEMA, &GROWING, &trace.meta)?;
+    let mut writer = Writer::new(Vec::new(), SCHEMA, &GROWING)?;
     writer.rows("request", &trace.requests, request_column)?;
     writer.rows("event", &trace.events, |name, rows| Ok(event_column(name, rows)))?;
     writer.rows("sample", &trace.samples, |name, rows| Ok(sample_column(name, rows)))?;
-    writer.finish()
+    writer.finish(&trace.meta)
 }
 
 fn event_column(name: &str, rows: &[EventRow]) -> Option<Column> {

@@ -1,10 +1,16 @@
 //! The truth as a Parquet file.
 
+use std::fmt;
+use std::fs::File;
+use std::path::Path;
+
 use bytes::Bytes;
 
 use super::{Truth, TruthMeta, TruthRequest, TruthSend};
+use crate::RecordError;
 use crate::columnar::column::Column;
 use crate::columnar::{Group, Reader, Writer, unknown_kind};
+use crate::store::PartFile;
 
 /// Every column of the file, in order.
 const SCHEMA: &str = "message truth {
@@ -22,11 +28,46 @@ const SCHEMA: &str = "message truth {
 /// Columns whose values mostly grow: stored as differences.
 const GROWING: [&str; 5] = ["request", "arrival_ns", "due_ns", "before_ns", "after_ns"];
 
-pub(super) fn encode(truth: &Truth) -> Result<Vec<u8>, String> {
-    let mut writer = Writer::new(SCHEMA, &GROWING, &truth.meta)?;
-    writer.rows("request", &truth.requests, request_column)?;
-    writer.rows("send", &truth.sends, |name, rows| Ok(send_column(name, rows)))?;
-    writer.finish()
+/// A truth on its way into a file, a piece at a time: only a piece is ever in memory. What was written is there once
+/// [`TruthWriter::finish`] has said so; before that it stands beside its place.
+pub struct TruthWriter {
+    file: PartFile,
+    writer: Writer<File>,
+}
+
+impl TruthWriter {
+    /// Begins a file that is to be at `path`.
+    pub fn create(path: &Path) -> Result<TruthWriter, RecordError> {
+        let (file, output) = PartFile::create(path)?;
+        let writer = Writer::new(output, SCHEMA, &GROWING).map_err(bad)?;
+        Ok(TruthWriter { file, writer })
+    }
+
+    /// Requests that follow those given before, in the order of their arrival.
+    pub fn requests(&mut self, rows: &[TruthRequest]) -> Result<(), RecordError> {
+        self.writer.rows("request", rows, request_column).map_err(bad)
+    }
+
+    /// Writes with events; those of one request follow each other in order of time, also from call to call.
+    pub fn sends(&mut self, rows: &[TruthSend]) -> Result<(), RecordError> {
+        self.writer.rows("send", rows, |name, rows| Ok(send_column(name, rows))).map_err(bad)
+    }
+
+    /// The end: what belongs to the whole is added, and the file takes its place.
+    pub fn finish(self, meta: &TruthMeta) -> Result<(), RecordError> {
+        let TruthWriter { file, writer } = self;
+        file.finish(writer.finish(meta).map_err(bad)?)
+    }
+}
+
+fn bad(why: String) -> RecordError {
+    RecordError::BadTruth { why }
+}
+
+impl fmt::Debug for TruthWriter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TruthWriter").field("file", &self.file).finish_non_exhaustive()
+    }
 }
 
 fn request_column(name: &str, rows: &[TruthRequest]) -> Result<Option<Column>, String> {
@@ -65,6 +106,8 @@ pub(super) fn decode(bytes: Bytes) -> Result<Truth, String> {
         "send" => read_sends(group, &mut truth.sends),
         other => Err(unknown_kind(other)),
     })?;
+    // Stable, so that the writes of a request keep their order.
+    truth.sends.sort_by_key(|send| send.request);
     Ok(truth)
 }
 

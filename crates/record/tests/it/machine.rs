@@ -242,9 +242,8 @@ fn a_series_in_pieces_is_read_as_one() {
     first.devices.truncate(1);
     second.devices.remove(0);
     (second.host, second.server) = (Vec::new(), Vec::new());
-    let pieces = [&first, &second].map(|piece| piece.to_owned());
-    let save = |(number, piece): (usize, &Telemetry)| folder.save_telemetry_piece(number + 1, piece).unwrap();
-    run.sampling.as_mut().unwrap().pieces = pieces.iter().enumerate().map(save).collect();
+    let save = |number, piece: &Telemetry| folder.save_telemetry_piece(number, piece).unwrap();
+    run.sampling.as_mut().unwrap().pieces = vec![save(1, &first), save(2, &second)];
     assert_eq!(folder.load_series(&run).unwrap(), Some(series()));
     let found = folder.find_series(&run).unwrap();
     assert_eq!((found.files.len(), found.series.unwrap()), (2, series()));

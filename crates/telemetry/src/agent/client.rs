@@ -100,7 +100,7 @@ impl Remote {
     ) -> Result<Piece, AgentError> {
         let mut path = format!("/v1/telemetry?run={run}&port={port}&now={}", u8::from(now));
         if let Some((watch, Cursor { devices, host })) = had {
-            path.push_str(&format!("&watch={watch}&devices={devices}&host={host}"));
+            path = format!("{path}&watch={watch}&devices={devices}&host={host}");
         }
         self.get(&path, TIMEOUT).await
     }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokometer_record::{AgentLink, ClockOffset, Hardware, SamplingGap, Telemetry, TelemetryMeta};
 use tokometer_wire::clock::Clock;
 
@@ -25,16 +25,14 @@ const DRIFT_FROM_NS: u64 = 10_000_000_000;
 
 /// A machine elsewhere that is being read.
 pub struct RemoteWatch {
-    asked: UnboundedSender<Asked>,
+    /// None once it is to end.
+    asked: Option<Sender<Question>>,
     thread: Option<JoinHandle<()>>,
     series: Arc<Mutex<Telemetry>>,
 }
 
-enum Asked {
-    /// A fetch with a reading at once; it answers whether that was made.
-    Reading(mpsc::Sender<bool>),
-    Stop,
-}
+/// A fetch with a reading at once; whether that was made is answered.
+type Question = mpsc::Sender<bool>;
 
 /// What a remote reading is about.
 #[derive(Debug, Clone)]
@@ -72,10 +70,11 @@ impl RemoteWatch {
             hardware: Some(run.hardware.clone()),
             ..TelemetryMeta::default()
         };
-        meta.sampling.source = "agent".to_owned();
+        "agent".clone_into(&mut meta.sampling.source);
         meta.sampling.agent = Some(link);
         let series = Arc::new(Mutex::new(Telemetry { meta, ..Telemetry::default() }));
-        let (asked, questions) = unbounded_channel();
+        // One at a time: who asks waits for the answer.
+        let (asked, questions) = channel(1);
         let joined = Joined {
             series: Arc::clone(&series),
             connector: agent.connector(),
@@ -95,14 +94,15 @@ impl RemoteWatch {
             .name("agent".to_owned())
             .spawn(move || runtime.block_on(joined.run(questions)))
             .map_err(silent)?;
-        Ok(RemoteWatch { asked, thread: Some(thread), series })
+        Ok(RemoteWatch { asked: Some(asked), thread: Some(thread), series })
     }
 
     /// Has the agent read once more, now, and fetches it: what ended before this lies between two readings. An agent
     /// that is gone is not waited for longer than its answers may take; then this is false.
     pub fn read_now(&self) -> bool {
         let (answer, done) = mpsc::channel();
-        self.asked.send(Asked::Reading(answer)).is_ok() && done.recv().is_ok_and(|made| made)
+        let asked = self.asked.as_ref().is_some_and(|asked| asked.try_send(answer).is_ok());
+        asked && done.recv().is_ok_and(|made| made)
     }
 
     /// Looks at the series so far.
@@ -117,8 +117,8 @@ impl RemoteWatch {
     }
 
     fn end(&mut self) {
-        // A thread that is gone already hears nothing, and needs not.
-        let _ = self.asked.send(Asked::Stop);
+        // Without anybody who could ask, the thread fetches a last time and ends.
+        drop(self.asked.take());
         if let Some(thread) = self.thread.take() {
             // Its panic would have been shown where it happened.
             let _ = thread.join();
@@ -155,19 +155,19 @@ struct Joined {
 }
 
 impl Joined {
-    async fn run(mut self, mut asked: UnboundedReceiver<Asked>) {
+    async fn run(mut self, mut asked: Receiver<Question>) {
         // Its connection belongs to this thread's event loop.
         let agent = Remote::new(self.connector.clone());
         loop {
             let question = tokio::time::timeout(FETCH, asked.recv()).await;
             match question {
                 Err(_) => self.fetch(&agent, false).await,
-                Ok(Some(Asked::Reading(answer))) => {
+                Ok(Some(answer)) => {
                     self.fetch(&agent, true).await;
                     // Who asked may be gone.
                     let _ = answer.send(self.silent_since.is_none());
                 }
-                Ok(Some(Asked::Stop) | None) => break,
+                Ok(None) => break,
             }
         }
         self.fetch(&agent, true).await;

@@ -87,7 +87,8 @@ impl Token {
         }
         let mut bytes = [0; BYTES];
         File::open("/dev/urandom")?.read_exact(&mut bytes)?;
-        let text: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let digit = |value: u8| char::from_digit(u32::from(value), 16).unwrap_or('0');
+        let text: String = bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect();
         // Only a file that was not there before: nobody else has it open.
         let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
         file.write_all(text.as_bytes())?;

@@ -139,7 +139,7 @@ fn a_daemon_that_may_not_be_asked_is_a_reason_and_no_error() {
     let tree = Tree::new();
     daemon(&tree, "run/docker.sock", 70);
     let socket = tree.path().join("run/docker.sock");
-    std::fs::set_permissions(&socket, std::fs::Permissions::from_mode(0)).unwrap();
+    std::fs::set_permissions(&socket, std::fs::Permissions::from_mode(0o000)).unwrap();
     match server::find(&tree.root(), "127.0.0.1", 8000) {
         Ok(_) => assert!(nix::unistd::getuid().is_root(), "permissions do not count for root alone"),
         Err(error) => assert!(error.to_string().contains("may not ask docker.sock"), "{error}"),
