@@ -105,9 +105,6 @@ pub(super) fn not_checked(run: &Run) -> Vec<NotChecked> {
     for (path, is_there) in [
         ("title", run.title.is_some()),
         ("note", run.note.is_some()),
-        ("hardware", run.hardware.class.is_some() || !run.hardware.accelerators.is_empty()),
-        ("hardware.host", run.hardware.host.is_some()),
-        ("cells[].telemetry", run.cells.iter().any(|cell| cell.telemetry.is_some())),
         ("launch_command", run.launch_command.is_some()),
         ("created_at", run.created_at.is_some()),
         ("elapsed_seconds", run.elapsed_seconds.is_some()),
@@ -119,7 +116,6 @@ pub(super) fn not_checked(run: &Run) -> Vec<NotChecked> {
     ] {
         let why = match path {
             "elapsed_seconds" => "only that it is not below the end of the last request",
-            "cells[].telemetry" => "taken as recorded, not computed again from the machine's series",
             "evidence" => "only that facts agree with it",
             _ => stated,
         };

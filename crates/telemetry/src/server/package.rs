@@ -1,5 +1,6 @@
 //! Versions and commits of an engine from its own package metadata, without running it.
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::root::Root;
@@ -25,7 +26,7 @@ const PACKAGES: [&str; 14] = [
 const PARENTS: usize = 6;
 
 /// A package as its own metadata tells it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Package {
     /// `vllm`.
     pub name: String,
