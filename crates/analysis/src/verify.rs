@@ -62,8 +62,9 @@ pub fn verify(
     facts::evidence(&mut findings, run);
     let mut cells = Vec::new();
     let mut last_ns = 0;
-    for cell in &run.cells {
-        let mut row = Row::new(run, cell, traces_expected);
+    let rows = run.cells.iter().map(|cell| Row::new(run, cell, traces_expected));
+    let aside = run.set_aside.iter().map(|aside| Row::set_aside(run, aside, traces_expected));
+    for mut row in rows.chain(aside) {
         row.check(&mut findings, &mut load);
         last_ns = last_ns.max(row.last_ns);
         cells.push(row.result());

@@ -6,6 +6,7 @@ pub(crate) mod machine;
 pub(crate) mod matrix;
 pub(crate) mod output;
 pub(crate) mod report;
+pub(crate) mod resume;
 pub(crate) mod run;
 pub(crate) mod sim;
 pub(crate) mod target;

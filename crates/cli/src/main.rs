@@ -11,13 +11,35 @@ mod session;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches};
 
 use crate::args::{Cli, Command};
+use crate::failure::Hinted;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
-    let result = match cli.command {
+    let result = parsed().and_then(run);
+    match result {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => ExitCode::from(failure::print(&error)),
+    }
+}
+
+/// The command line; one that cannot be read ends the process with clap's own message.
+fn parsed() -> anyhow::Result<Command> {
+    let matches = Cli::command().get_matches();
+    let plan = args::resume::plan_options(&matches);
+    if !plan.is_empty() {
+        return Err(Hinted::usage(
+            format!("{} cannot be given with --resume: the plan is that of the run", plan.join(", ")),
+            "leave it out, or start a new run",
+        )
+        .into());
+    }
+    Ok(Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit()).command)
+}
+
+fn run(command: Command) -> anyhow::Result<u8> {
+    match command {
         Command::Run(args) => commands::run::run(*args),
         Command::Demo(args) => commands::demo::demo(*args),
         Command::Probe(args) => commands::probe::probe(&args),
@@ -29,9 +51,5 @@ fn main() -> ExitCode {
         Command::Analyse(args) => commands::analyse::analyse(&args),
         Command::Verify(args) => commands::verify::verify(&args),
         Command::Schema => commands::schema::schema(),
-    };
-    match result {
-        Ok(code) => ExitCode::from(code),
-        Err(error) => ExitCode::from(failure::print(&error)),
     }
 }

@@ -26,6 +26,7 @@ pub mod page;
 pub mod published;
 pub mod reanalysis;
 pub mod repeats;
+pub mod resume;
 pub mod run;
 pub mod schema;
 pub mod speculative;
@@ -47,6 +48,7 @@ pub use detail::{CellDetail, Curve, RateSeries, RequestColumns};
 pub use error::RecordError;
 pub use hardware::{Accelerator, Container, Device, DeviceLink, Hardware, Host};
 pub use repeats::RepeatSummary;
+pub use resume::{Break, Difference, SetAside};
 pub use run::{
     AtEnd, Capacity, Endpoint, Engine, Evidence, Imported, Method, Model, Order, Prompts, Run, RunState,
     Settings, Target, Tool,

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::calibration::Calibration;
 use crate::cell::{Cell, TraceFile};
 use crate::hardware::Hardware;
+use crate::resume::{Break, SetAside};
 
 /// How far a run got.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -74,6 +75,12 @@ pub struct Run {
     /// What the machine did, as a series; null where nothing was read.
     #[serde(default)]
     pub telemetry: Option<TraceFile>,
+    /// Where the run was broken off and taken up again, in order; empty where it was made in one go.
+    #[serde(default)]
+    pub breaks: Vec<Break>,
+    /// Measurements that later ones took the place of, in order: nothing that was measured is lost.
+    #[serde(default)]
+    pub set_aside: Vec<SetAside>,
     /// Fields that are null though one would expect a value: dotted path → reason.
     pub unknown: BTreeMap<String, String>,
     /// Facts with their sources, as the probe found them.
@@ -111,6 +118,8 @@ impl Run {
             calibration: None,
             cells: Vec::new(),
             telemetry: None,
+            breaks: Vec::new(),
+            set_aside: Vec::new(),
             unknown: BTreeMap::new(),
             evidence: Vec::new(),
             remarks: Vec::new(),

@@ -2,7 +2,9 @@
 
 use serde_json::Value;
 use tokometer_record::verification::{CellVerification, Check, Level, Reach};
-use tokometer_record::{Cell, CellTrace, Phase, Reason, RequestKind, Run, RunState, Status, TraceFile};
+use tokometer_record::{
+    Cell, CellTrace, Phase, Reason, RequestKind, Run, RunState, SetAside, Status, TraceFile,
+};
 
 use super::numbers::{self, Difference};
 use super::{Findings, FoundTrace, plan};
@@ -13,6 +15,8 @@ pub(super) struct Row<'a> {
     run: &'a Run,
     cell: &'a Cell,
     name: String,
+    /// A measurement that was set aside, and which repeat of its cell it was.
+    aside: Option<Option<u32>>,
     traces_expected: bool,
     reach: Reach,
     compared: u64,
@@ -25,7 +29,13 @@ impl<'a> Row<'a> {
     pub(super) fn new(run: &'a Run, cell: &'a Cell, traces_expected: bool) -> Row<'a> {
         let name = cell.name();
         let reach = Reach::NotMeasured;
-        Row { run, cell, name, traces_expected, reach, compared: 0, failures: 0, last_ns: 0 }
+        Row { run, cell, name, aside: None, traces_expected, reach, compared: 0, failures: 0, last_ns: 0 }
+    }
+
+    /// A measurement that a later one took the place of: it must hold as any other.
+    pub(super) fn set_aside(run: &'a Run, aside: &'a SetAside, traces_expected: bool) -> Row<'a> {
+        let name = format!("{}, set aside by segment {}", aside.name(), aside.by_segment);
+        Row { name, aside: Some(aside.repeat), ..Row::new(run, &aside.cell, traces_expected) }
     }
 
     pub(super) fn result(self) -> CellVerification {
@@ -139,7 +149,7 @@ impl<'a> Row<'a> {
         }
         self.reach = Reach::Recomputed;
         self.repeats(findings);
-        let again = if let [(None, row)] = rows.as_slice() {
+        let again = if let ([(None, row)], _) | ([(_, row)], Some(_)) = (rows.as_slice(), self.aside) {
             Some(row.clone())
         } else {
             let rows: Vec<(u32, Cell)> =
@@ -153,6 +163,10 @@ impl<'a> Row<'a> {
 
     /// As many repeats as were asked for; fewer only of a run that was cut short.
     fn repeats(&mut self, findings: &mut Findings) {
+        // One measurement that was set aside is one of them.
+        if self.aside.is_some() {
+            return;
+        }
         let (asked, made) = (self.run.settings.repeats as usize, self.cell.repeats.len().max(1));
         let cut_short = self.run.state != RunState::Finished;
         self.compared += 1;
@@ -204,7 +218,7 @@ impl<'a> Row<'a> {
     /// The trace is that of this run and cell, measured as the settings say.
     fn identity(&mut self, findings: &mut Findings, trace: &CellTrace, index: usize) {
         let (meta, cell, settings) = (&trace.meta, self.cell, &self.run.settings);
-        let repeat = cell.repeats.get(index).map(|repeat| repeat.repeat);
+        let repeat = self.aside.unwrap_or_else(|| cell.repeats.get(index).map(|repeat| repeat.repeat));
         let mut facts: Vec<(&str, Value, Value)> = vec![
             ("id", self.run.id.clone().into(), meta.run.clone().into()),
             ("phase", word(&cell.phase), word(&meta.phase)),
@@ -226,12 +240,29 @@ impl<'a> Row<'a> {
             let cold = trace.requests.iter().filter(|row| row.kind == RequestKind::Prefill).count();
             facts.push(("settings.prefill_repeats", settings.prefill_repeats.into(), cold.into()));
         }
+        self.segment(findings, trace);
         for (path, recorded, found) in facts {
             self.compared += 1;
             if !numbers::same(&recorded, &found) {
                 let text = "the trace says otherwise".to_owned();
                 self.differs(findings, Level::Failure, Check::TraceIdentity, path, recorded, found, text);
             }
+        }
+    }
+
+    /// The segment that a trace says it is from is one of the run, and its times lie behind that one's beginning.
+    fn segment(&mut self, findings: &mut Findings, trace: &CellTrace) {
+        let Some(segment) = trace.meta.segment else { return };
+        self.compared += 1;
+        let Some(begun) = self.run.breaks.iter().find(|found| found.segment == segment) else {
+            let text = format!("its trace is of segment {segment}, and the run has no such segment");
+            findings.failure(Check::TraceIdentity, Some(&self.name), text);
+            return;
+        };
+        let first_ns = trace.requests.iter().map(|request| request.send_ns).min();
+        if first_ns.is_some_and(|first_ns| (first_ns as f64 / 1e9) < begun.resumed_seconds) {
+            let text = format!("its trace is of segment {segment}, and begins before that");
+            findings.failure(Check::TraceIdentity, Some(&self.name), text);
         }
     }
 

@@ -5,6 +5,7 @@ use clap::Args;
 use super::machine::MachineArgs;
 use super::matrix::MatrixArgs;
 use super::output::OutputArgs;
+use super::resume::ResumeArgs;
 use super::target::TargetArgs;
 
 #[derive(Debug, Args)]
@@ -19,6 +20,8 @@ pub(crate) struct RunArgs {
     pub(crate) matrix: MatrixArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
+    #[command(flatten)]
+    pub(crate) resume: ResumeArgs,
 }
 
 #[derive(Debug, Args)]
@@ -36,6 +39,8 @@ pub(crate) struct DemoArgs {
     pub(crate) matrix: MatrixArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
+    #[command(flatten)]
+    pub(crate) resume: ResumeArgs,
 }
 
 #[derive(Debug, Args)]

@@ -131,6 +131,8 @@ impl Derived {
 
     fn save(self, mut run: Run) -> anyhow::Result<()> {
         run.id = self.id;
+        // Their traces stay with the run that this one was made from.
+        run.set_aside.clear();
         if run.telemetry.take().is_some() {
             let why = "the series stays with the run that this one was made from";
             run.unknown.insert("telemetry".to_owned(), why.to_owned());

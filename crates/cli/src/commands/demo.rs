@@ -47,8 +47,9 @@ pub(crate) fn demo(args: DemoArgs) -> anyhow::Result<u8> {
         matrix,
         output: args.output,
         may_ask: false,
+        resume: None,
     };
-    let code = session.run();
+    let code = session.resuming(&args.resume).and_then(Session::run);
     server.stop();
     code
 }

@@ -5,6 +5,7 @@ use crate::session::Session;
 
 /// Measures a live server.
 pub(crate) fn run(args: RunArgs) -> anyhow::Result<u8> {
-    let RunArgs { url, target, machine, matrix, output } = args;
-    Session { url, target, machine, matrix, output, may_ask: true }.run()
+    let RunArgs { url, target, machine, matrix, output, resume } = args;
+    let session = Session { url, target, machine, matrix, output, may_ask: true, resume: None };
+    session.resuming(&resume)?.run()
 }

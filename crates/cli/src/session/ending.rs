@@ -4,6 +4,7 @@ use anyhow::Context;
 use tokometer_record::{Run, RunFolder, RunState, Status};
 
 use super::Session;
+use super::resume::Resume;
 use crate::failure::{self, Hinted};
 use crate::{details, out};
 
@@ -38,6 +39,17 @@ impl Session {
             out::say(&format!("page:   {}", page.display()));
         }
         Ok(tokometer_analysis::exit_code(run))
+    }
+
+    /// A resumed run of which everything is measured: it is shown, and its end mended where that alone is missing.
+    pub(super) fn nothing_left(&self, resume: &Resume) -> anyhow::Result<u8> {
+        if !self.output.quiet {
+            out::say("nothing is left to measure; --redo status=unstable,error measures chosen cells again");
+        }
+        let run = resume.completed();
+        resume.folder.release_reserve();
+        resume.folder.save_run(&run)?;
+        self.finish(&run, &resume.folder)
     }
 
     /// Ends a run that could not go on (a full disk, a server that went away): saves and shows what was

@@ -68,6 +68,12 @@ impl Observed {
         let mut series = watch.stop();
         series.server = self.gauges.take();
         links_under_load(run, &series);
+        // What a resumed run has read before its break.
+        if let Some(before) = run.telemetry.as_ref().and_then(|file| folder.load_telemetry(file).ok()) {
+            series.devices.splice(0..0, before.devices);
+            series.host.splice(0..0, before.host);
+            series.server.splice(0..0, before.server);
+        }
         match folder.save_telemetry(&series) {
             Ok(file) => run.telemetry = Some(file),
             Err(error) => {

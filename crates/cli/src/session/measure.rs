@@ -9,10 +9,12 @@ use tokometer_analysis::Context as Judging;
 use tokometer_load::{CellSpec, Conductor, PrefillSpec};
 use tokometer_plan::{SpeedGuess, Step};
 use tokometer_record::{
-    Cell, CellTrace, Failure, FailureKind, Outcome, Phase, Prompts as PromptsKind, Run, RunState, Status,
+    Cell, CellTrace, Failure, FailureKind, Outcome, Phase, Prompts as PromptsKind, Run, RunState, SetAside,
+    Status,
 };
 
 use super::prompts::{PREFILL_OUTPUT, Prompts};
+use super::resume::CUT_SHORT;
 use super::{Site, adaptive};
 use crate::failure::Hinted;
 use crate::progress::{self, Progress};
@@ -42,7 +44,7 @@ pub(super) struct Measuring<'a> {
 }
 
 /// By phase, context and concurrency.
-type RowsSoFar = HashMap<(Phase, u64, u32), Vec<(u32, Cell)>>;
+pub(super) type RowsSoFar = HashMap<(Phase, u64, u32), Vec<(u32, Cell)>>;
 
 impl Measuring<'_> {
     /// Runs every step. `run` holds what was measured whatever happens; an error is one of this machine (a
@@ -50,19 +52,24 @@ impl Measuring<'_> {
     pub(super) async fn all(&self, run: &mut Run) -> anyhow::Result<()> {
         Box::pin(self.warm_up()).await?;
         let mut guess = SpeedGuess::default();
+        for cell in &run.cells {
+            learn(&mut guess, cell);
+        }
         let plan = &self.site.plan;
         let (of, repeats) = (plan.step_count(), plan.request.repeats);
-        let steps =
-            (0..repeats).flat_map(|round| plan.round(round).into_iter().map(move |step| (round, step)));
-        let mut reached = 0;
-        for (done, (round, step)) in steps.enumerate() {
+        let todo = &self.site.todo;
+        let kept = of - todo.len();
+        let mut reached = kept;
+        for (index, (round, step)) in todo.iter().enumerate() {
+            let done = kept + index;
             if self.interrupted() {
                 break;
             }
             let repeat = (repeats > 1).then_some(round + 1);
-            let left = plan.remaining_seconds(done, &guess);
-            let measuring = Box::pin(self.step(&step, repeat));
-            let trace = self.progress.during(&label(&step), done, of, left, measuring).await;
+            let left = plan.seconds_of(todo[index..].iter().copied(), &guess);
+            let measuring = Box::pin(self.step(step, repeat));
+            let mut trace = self.progress.during(&label(step), done, of, left, measuring).await;
+            trace.meta.segment = self.site.segment;
             self.note_hidden(run);
             let cell = self.keep(run, &trace)?;
             learn(&mut guess, &cell);
@@ -79,7 +86,7 @@ impl Measuring<'_> {
         let complete = reached == of && !run.cells.iter().any(cut_short);
         if !complete && repeats > 1 {
             run.remarks.push(format!(
-                "the run was cut short: {reached} of {of} measurements were reached, so cells have fewer than the \
+                "{CUT_SHORT}{reached} of {of} measurements were reached, so cells have fewer than the \
                  {repeats} repeats that were asked"
             ));
         }
@@ -202,17 +209,26 @@ impl Measuring<'_> {
             }
         }
         let key = |cell: &Cell| (cell.phase, cell.context_nominal, cell.concurrency);
+        let mut replaced = None;
         if let Some(row) = run.cells.iter_mut().find(|other| key(other) == key(&cell)) {
-            *row = match trace.meta.repeat {
-                None => cell.clone(),
-                Some(repeat) => {
+            let combined = trace.meta.repeat.map_or_else(
+                || cell.clone(),
+                |repeat| {
                     let mut rows = self.rows.borrow_mut();
                     let rows = rows.entry(key(&cell)).or_default();
-                    rows.push((repeat, cell.clone()));
+                    let old = rows.iter().position(|(of, _)| *of == repeat).map(|at| rows.remove(at).1);
+                    replaced = old;
+                    let place = rows.partition_point(|(of, _)| *of < repeat);
+                    rows.insert(place, (repeat, cell.clone()));
                     tokometer_analysis::combine(rows).unwrap_or_else(|| cell.clone())
-                }
-            };
+                },
+            );
+            let old = std::mem::replace(row, combined);
+            if trace.meta.repeat.is_none() {
+                replaced = Some(old);
+            }
         }
+        self.set_aside(run, trace, replaced);
         // A process that is killed later leaves the time until here.
         run.elapsed_seconds = Some(self.conductor.clock.now_ns() as f64 / 1e9);
         let unsaved = || {
@@ -223,6 +239,14 @@ impl Measuring<'_> {
         self.site.folder.save_run(run).with_context(unsaved)?;
         saved.with_context(unsaved)?;
         Ok(cell)
+    }
+
+    /// Keeps the measurement that this one takes the place of, if one was made.
+    fn set_aside(&self, run: &mut Run, trace: &CellTrace, replaced: Option<Cell>) {
+        let Some(by_segment) = self.site.segment else { return };
+        if let Some(cell) = replaced.filter(|cell| cell.trace.is_some()) {
+            run.set_aside.push(SetAside { by_segment, repeat: trace.meta.repeat, cell });
+        }
     }
 
     /// After an error: ends the run if nothing answers any more, instead of failing cell by cell.

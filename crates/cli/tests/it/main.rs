@@ -18,6 +18,7 @@ mod machine;
 mod measured;
 mod output;
 mod repeated;
+mod resumed;
 mod scripted;
 mod secrets;
 mod servers;

@@ -141,6 +141,13 @@ impl Watched {
         assert!(sent.success());
     }
 
+    /// Kills it after so long, unless it has ended by then; waits for its end.
+    pub(crate) fn kill_after(mut self, after: Duration) {
+        std::thread::sleep(after);
+        self.child.kill().unwrap();
+        drop(self.child.wait());
+    }
+
     /// Waits for its end.
     pub(crate) fn ended(mut self) -> Ended {
         let mut stdout = String::new();
