@@ -3,8 +3,12 @@
 pub(crate) mod analyse;
 pub(crate) mod calibrate;
 pub(crate) mod compare;
+pub(crate) mod completions;
+pub(crate) mod config;
 pub(crate) mod demo;
+pub(crate) mod explain;
 pub(crate) mod import;
+pub(crate) mod man;
 pub(crate) mod probe;
 pub(crate) mod report;
 pub(crate) mod run;

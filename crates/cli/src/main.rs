@@ -3,7 +3,10 @@
 mod args;
 mod calibration;
 mod commands;
+mod compat;
+mod config;
 mod details;
+mod explain;
 mod failure;
 mod out;
 mod progress;
@@ -26,7 +29,7 @@ fn main() -> ExitCode {
 
 /// The command line; one that cannot be read ends the process with clap's own message.
 fn parsed() -> anyhow::Result<Command> {
-    let matches = Cli::command().get_matches();
+    let matches = config::read(args::groups::grouped(Cli::command()), std::env::args_os().collect())?;
     let plan = args::resume::plan_options(&matches);
     if !plan.is_empty() {
         return Err(Hinted::usage(
@@ -50,6 +53,10 @@ fn run(command: Command) -> anyhow::Result<u8> {
         Command::Compare(args) => commands::compare::compare(&args),
         Command::Analyse(args) => commands::analyse::analyse(&args),
         Command::Verify(args) => commands::verify::verify(&args),
+        Command::Config(args) => commands::config::config(&args),
+        Command::Explain(args) => commands::explain::explain(&args),
+        Command::Completions(args) => commands::completions::completions(&args),
+        Command::Man(args) => commands::man::man(&args),
         Command::Schema => commands::schema::schema(),
     }
 }

@@ -31,6 +31,7 @@ use crate::args::output::OutputArgs;
 use crate::args::resume::ResumeArgs;
 use crate::args::target::TargetArgs;
 use crate::calibration::kept;
+use crate::config::Preset;
 use crate::failure::{self, Hinted};
 use crate::out;
 use crate::progress::Progress;
@@ -68,6 +69,8 @@ pub(crate) struct Session {
     pub(crate) output: OutputArgs,
     /// Ask before starting, on a terminal.
     pub(crate) may_ask: bool,
+    /// The preset that it was started with, if any.
+    pub(crate) preset: Option<Preset>,
     /// The run that goes on; none: a new one.
     pub(crate) resume: Option<Resume>,
 }
@@ -129,6 +132,9 @@ impl Session {
         let threads = self.matrix.load_threads.map_or_else(LoadEngine::default_threads, usize::from);
         let mut run = settings::record(&self, &target, &plan, threads, clock);
         run.settings.corpus = corpus_name;
+        if let Some(preset) = self.preset {
+            run.remarks.push(format!("settings started from the preset {}", preset.name()));
+        }
         match kept::last() {
             Ok(calibration) => run.calibration = Some(calibration),
             Err(why) => drop(run.unknown.insert("calibration".to_owned(), why)),

@@ -18,6 +18,7 @@ pub mod adaptive;
 pub mod calibration;
 pub mod cell;
 pub mod comparison;
+pub mod compat;
 pub mod detail;
 mod error;
 pub mod hardware;

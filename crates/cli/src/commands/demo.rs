@@ -47,6 +47,7 @@ pub(crate) fn demo(args: DemoArgs) -> anyhow::Result<u8> {
         matrix,
         output: args.output,
         may_ask: false,
+        preset: args.preset,
         resume: None,
     };
     let code = session.resuming(&args.resume).and_then(Session::run);

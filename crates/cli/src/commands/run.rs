@@ -5,7 +5,7 @@ use crate::session::Session;
 
 /// Measures a live server.
 pub(crate) fn run(args: RunArgs) -> anyhow::Result<u8> {
-    let RunArgs { url, target, machine, matrix, output, resume } = args;
-    let session = Session { url, target, machine, matrix, output, may_ask: true, resume: None };
+    let RunArgs { url, target, machine, matrix, output, resume, preset } = args;
+    let session = Session { url, target, machine, matrix, output, may_ask: true, preset, resume: None };
     session.resuming(&resume)?.run()
 }

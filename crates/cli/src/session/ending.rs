@@ -5,8 +5,9 @@ use tokometer_record::{Run, RunFolder, RunState, Status};
 
 use super::Session;
 use super::resume::Resume;
+use crate::config::Preset;
 use crate::failure::{self, Hinted};
-use crate::{details, out};
+use crate::{compat, details, out};
 
 impl Session {
     /// Writes the page and shows the result; the exit code that the run deserves.
@@ -25,6 +26,11 @@ impl Session {
             out::result_line(&tokometer_report::json(run)?)?;
         } else if !self.output.quiet {
             out::result(&tokometer_report::terminal(run, out::width(), out::colour()))?;
+            if self.preset == Some(Preset::Compat)
+                && run.cells.iter().any(|cell| cell.traces().next().is_some())
+            {
+                out::result(&format!("\n{}", compat::text(folder, run)?))?;
+            }
         }
         if !self.output.quiet {
             if let Some(windows) = windows(run) {

@@ -6,11 +6,13 @@ mod arguments;
 mod calibrate;
 mod capacity;
 mod compare;
+mod config;
 mod dialects;
 mod docs;
 #[cfg(unix)]
 mod endings;
 mod foreign;
+mod help;
 mod house;
 #[cfg(target_os = "linux")]
 mod launch;
