@@ -5,6 +5,7 @@ mod calibration;
 mod commands;
 mod compat;
 mod config;
+mod dashboard;
 mod details;
 mod explain;
 mod failure;

@@ -12,6 +12,7 @@ mod prompts;
 pub(crate) mod resume;
 pub(crate) mod server;
 mod settings;
+mod skip;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,11 +33,13 @@ use crate::args::resume::ResumeArgs;
 use crate::args::target::TargetArgs;
 use crate::calibration::kept;
 use crate::config::Preset;
+use crate::dashboard::Board;
 use crate::failure::{self, Hinted};
 use crate::out;
-use crate::progress::Progress;
+use crate::progress::{Progress, Verbosity};
 use prompts::Prompts;
 use resume::Resume;
+use skip::Skip;
 
 /// A probed server, what is to be done with it, and where the result goes.
 struct Site {
@@ -258,7 +261,13 @@ impl Session {
         let largest = site.plan.concurrency.iter().copied().max().unwrap_or(1);
         LoadEngine::reserve_descriptors(largest)?;
         let live = Arc::new(Live::default());
-        let progress = Progress::new(self.output.quiet, Arc::clone(&live));
+        // Of one cell: it ends when the run ends, or when the user skips it.
+        let (end_cell, cell_interrupt) = watch::channel(false);
+        let skip = Skip::new(end_cell, interrupt.clone());
+        let verbosity = Verbosity::of(self.output.quiet, self.output.plain);
+        let board = Board::new(run, clock);
+        let machine = site.observed.latest();
+        let progress = Progress::new(verbosity, board, Arc::clone(&live), machine, skip.wishes());
         let connector = site.server.connector.clone().with_source_addresses(&self.matrix.source_address);
         let building = Prompts::build(&self.matrix, site, run, &progress);
         let prompts = tokio::select! {
@@ -280,7 +289,7 @@ impl Session {
             expect: settings::expect(&self.matrix, &site.target),
             timing: Timing::default(),
             allow_busy: self.target.allow_busy,
-            interrupt,
+            interrupt: cell_interrupt,
             live,
         };
         let rows = self.resume.as_ref().map(Resume::rows).transpose()?.unwrap_or_default();
@@ -290,6 +299,7 @@ impl Session {
             prompts: &prompts,
             site,
             progress: &progress,
+            skip: &skip,
             adaptive: self.matrix.adaptive,
             prefill_output,
             rows: std::cell::RefCell::new(rows),

@@ -24,4 +24,4 @@ mod source;
 pub use catalogue::{Catalogue, CatalogueError};
 pub use machine::{Inventory, Machine, Options};
 pub use root::Root;
-pub use sampler::Watch;
+pub use sampler::{Latest, Watch};

@@ -54,6 +54,11 @@ impl Observed {
         }
     }
 
+    /// The last readings, for a display.
+    pub(super) fn latest(&self) -> Option<tokometer_telemetry::Latest> {
+        self.watch.borrow().as_ref().map(Watch::latest)
+    }
+
     /// What the machine did over a cell.
     pub(super) fn over(&self, trace: &CellTrace) -> Option<CellTelemetry> {
         let watch = self.watch.borrow();

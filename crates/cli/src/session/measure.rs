@@ -1,7 +1,7 @@
 //! The plan, step by step: measure, save, judge, show.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use anyhow::Context;
@@ -9,13 +9,15 @@ use tokometer_analysis::Context as Judging;
 use tokometer_load::{CellSpec, Conductor, PrefillSpec};
 use tokometer_plan::{SpeedGuess, Step};
 use tokometer_record::{
-    Cell, CellTrace, Failure, FailureKind, Outcome, Phase, Prompts as PromptsKind, Run, RunState, SetAside,
-    Status,
+    Cell, CellTrace, Failure, FailureKind, Outcome, Phase, Prompts as PromptsKind, Reason, ReasonRule, Run,
+    RunState, SetAside, Status,
 };
 
 use super::prompts::{PREFILL_OUTPUT, Prompts};
 use super::resume::CUT_SHORT;
+use super::skip::Skip;
 use super::{Site, adaptive};
+use crate::dashboard::{Doing, Place};
 use crate::failure::Hinted;
 use crate::progress::{self, Progress};
 
@@ -35,6 +37,7 @@ pub(super) struct Measuring<'a> {
     pub(super) prompts: &'a Prompts,
     pub(super) site: &'a Site,
     pub(super) progress: &'a Progress,
+    pub(super) skip: &'a Skip,
     /// True if windows end by what they find.
     pub(super) adaptive: bool,
     /// Output of requests that only read their prompt: 1, or 8 once one token has shown nothing.
@@ -44,7 +47,7 @@ pub(super) struct Measuring<'a> {
 }
 
 /// By phase, context and concurrency.
-pub(super) type RowsSoFar = HashMap<(Phase, u64, u32), Vec<(u32, Cell)>>;
+pub(super) type RowsSoFar = HashMap<Place, Vec<(u32, Cell)>>;
 
 impl Measuring<'_> {
     /// Runs every step. `run` holds what was measured whatever happens; an error is one of this machine (a
@@ -60,21 +63,42 @@ impl Measuring<'_> {
         let todo = &self.site.todo;
         let kept = of - todo.len();
         let mut reached = kept;
+        let mut skipped = HashSet::new();
         for (index, (round, step)) in todo.iter().enumerate() {
             let done = kept + index;
             if self.interrupted() {
                 break;
             }
             let repeat = (repeats > 1).then_some(round + 1);
-            let left = plan.seconds_of(todo[index..].iter().copied(), &guess);
+            if skipped.contains(step) {
+                reached = done + 1;
+                continue;
+            }
+            let doing = Doing {
+                label: label(step),
+                place: Some(place(step)),
+                repeat,
+                done,
+                of,
+                step_seconds: plan.seconds_of([(*round, *step)], &guess),
+                after_seconds: plan.seconds_of(todo[index + 1..].iter().copied(), &guess),
+            };
+            self.skip.begin();
             let measuring = Box::pin(self.step(step, repeat));
-            let mut trace = self.progress.during(&label(step), done, of, left, measuring).await;
+            let mut trace = self.progress.during(doing, measuring).await;
+            if self.skip.take() {
+                skipped.insert(*step);
+                reached = done + 1;
+                self.skipped(run, step, repeat, reached, of)?;
+                continue;
+            }
             trace.meta.segment = self.site.segment;
             self.note_hidden(run);
             let cell = self.keep(run, &trace)?;
             learn(&mut guess, &cell);
             reached = done + 1;
-            self.progress.finished(&cell, repeat, reached, of);
+            let row = run.cells.iter().find(|row| place_of(row) == place_of(&cell)).unwrap_or(&cell);
+            self.progress.finished(row, &cell, repeat, reached, of);
             if cell.status == Status::Error {
                 self.still_there(run).await?;
             }
@@ -83,7 +107,9 @@ impl Measuring<'_> {
             }
         }
         let cut_short = |cell: &Cell| matches!(cell.status, Status::Planned | Status::Interrupted);
-        let complete = reached == of && !run.cells.iter().any(cut_short);
+        // A row that was skipped after some of its repeats has fewer than were asked.
+        let fewer = |cell: &Cell| !cell.repeats.is_empty() && cell.repeats.len() < repeats as usize;
+        let complete = reached == of && !run.cells.iter().any(|cell| cut_short(cell) || fewer(cell));
         if !complete && repeats > 1 {
             run.remarks.push(format!(
                 "{CUT_SHORT}{reached} of {of} measurements were reached, so cells have fewer than the \
@@ -95,7 +121,35 @@ impl Measuring<'_> {
     }
 
     fn interrupted(&self) -> bool {
-        *self.conductor.interrupt.borrow()
+        self.skip.run_ends()
+    }
+
+    /// A row that the user skipped while it was measured. What it had from earlier rounds it keeps.
+    fn skipped(
+        &self,
+        run: &mut Run,
+        step: &Step,
+        repeat: Option<u32>,
+        reached: usize,
+        of: usize,
+    ) -> anyhow::Result<()> {
+        let Some(row) = run.cells.iter_mut().find(|row| place_of(row) == place(step)) else { return Ok(()) };
+        if row.traces().next().is_none() {
+            row.status = Status::Skipped;
+            row.reason = Some(Reason {
+                rule: ReasonRule::Method,
+                text: "the user skipped it while it was measured".to_owned(),
+                figures: Vec::new(),
+                needed: None,
+                available: None,
+            });
+        }
+        let row = row.clone();
+        if row.status != Status::Skipped {
+            run.remarks.push(format!("{}: the user skipped its later repeats", label(step)));
+        }
+        self.progress.finished(&row, &row, repeat, reached, of);
+        self.site.folder.save_run(run).context("the record could not be saved")
     }
 
     fn note_hidden(&self, run: &mut Run) {
@@ -127,8 +181,17 @@ impl Measuring<'_> {
             let request = self.prompts.cold(plan.decode_context?, self.site.plan.request.max_output_tokens);
             self.conductor.warm_up(&request, WARM_UP).await
         };
-        let left = self.site.plan.estimate_seconds(&SpeedGuess::default());
-        let failure = self.progress.during("warm-up", 0, self.site.plan.steps.len(), left, work).await;
+        let (whole, guess) = (&self.site.plan, SpeedGuess::default());
+        let of = whole.step_count();
+        let doing = Doing {
+            label: "warm-up".to_owned(),
+            done: of - self.site.todo.len(),
+            of,
+            step_seconds: whole.warm_up_seconds(&guess),
+            after_seconds: whole.seconds_of(self.site.todo.iter().copied(), &guess),
+            ..Doing::default()
+        };
+        let failure = self.progress.during(doing, work).await;
         match failure {
             Some(failure) if !self.interrupted() => Err(Hinted::new(
                 format!("the warm-up failed: {}", failure.message),
@@ -208,7 +271,7 @@ impl Measuring<'_> {
                 cell.unknown.insert("trace".to_owned(), error.to_string());
             }
         }
-        let key = |cell: &Cell| (cell.phase, cell.context_nominal, cell.concurrency);
+        let key = place_of;
         let mut replaced = None;
         if let Some(row) = run.cells.iter_mut().find(|other| key(other) == key(&cell)) {
             let combined = trace.meta.repeat.map_or_else(
@@ -281,10 +344,20 @@ fn first_failure(trace: &CellTrace) -> Option<Failure> {
 }
 
 fn label(step: &Step) -> String {
+    let (phase, context, concurrency) = place(step);
+    progress::name(phase, context, concurrency)
+}
+
+/// The row that a step measures.
+fn place(step: &Step) -> Place {
     match *step {
-        Step::Prefill { context, .. } => progress::name(Phase::Prefill, context, 1),
-        Step::Cell { context, concurrency } => progress::name(Phase::Decode, context, concurrency),
+        Step::Prefill { context, .. } => (Phase::Prefill, context, 1),
+        Step::Cell { context, concurrency } => (Phase::Decode, context, concurrency),
     }
+}
+
+fn place_of(cell: &Cell) -> Place {
+    (cell.phase, cell.context_nominal, cell.concurrency)
 }
 
 /// Better figures for the time that is left.

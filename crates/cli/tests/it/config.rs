@@ -8,7 +8,7 @@ use tokometer_record::Phase;
 use crate::support::{Ended, load, only_run, tokometer};
 
 /// Every option of `run`, with a value in the file, one in the environment, one on the command line.
-const RUN: [(&str, &str, &str, &str); 55] = [
+const RUN: [(&str, &str, &str, &str); 56] = [
     ("target.url", "'a:1'", "b:2", "c:3"),
     ("target.model", "'a'", "b", "c"),
     ("target.api_key_env", "'A'", "B", "C"),
@@ -61,6 +61,7 @@ const RUN: [(&str, &str, &str, &str); 55] = [
     ("output.note", "'a'", "b", "c"),
     ("output.dry_run", "true", "false", ""),
     ("output.json", "true", "false", ""),
+    ("output.plain", "true", "false", ""),
     ("output.quiet", "true", "false", ""),
     ("output.yes", "true", "false", ""),
     ("resume.resume", "'/a'", "/b", "/c"),

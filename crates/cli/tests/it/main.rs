@@ -26,4 +26,5 @@ mod scripted;
 mod secrets;
 mod servers;
 mod support;
+mod terminal;
 mod verify;
