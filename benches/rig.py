@@ -70,7 +70,7 @@ class Server:
         return cpu_ns([self.process.pid])
 
     def stop(self):
-        """Ends the server; its truth, with its requests in `rows`, and in `gaps` pairs of request and 100 ns."""
+        """Ends the server; its truth, with its requests in `rows`, and in `gaps` what `truth_print` writes."""
         if self.truth is None:
             self.process.send_signal(signal.SIGTERM)
             told, _ = self.process.communicate(timeout=60)
@@ -80,10 +80,9 @@ class Server:
                     {key: value if key == "fate" else int(value) for key, value in row.items()}
                     for row in csv.DictReader(file)
                 ]
-            pairs = array.array("I")
+            self.truth["gaps"] = array.array("I")
             with open(self.gaps_file, "rb") as file:
-                pairs.frombytes(file.read())
-            self.truth["gaps"] = pairs
+                self.truth["gaps"].frombytes(file.read())
         return self.truth
 
 
@@ -132,6 +131,16 @@ def cpu_ns(pids):
                 with contextlib.suppress(OSError), open(f"/proc/{pid}/task/{thread}/schedstat") as file:
                     total += int(file.read().split()[0])
     return total
+
+
+def reaped_ns(pids):
+    """CPU time of children of these processes that have ended and were waited for, in ns."""
+    ticks = 0
+    for pid in pids:
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/stat") as file:
+            fields = file.read().rsplit(")", 1)[1].split()
+            ticks += int(fields[13]) + int(fields[14])
+    return ticks * 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 
 
 def resident_kib(pids):

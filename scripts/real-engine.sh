@@ -2,8 +2,9 @@
 # Measures a real engine on this CPU and compares our token counts with the server's own counter.
 #
 # llama.cpp's server comes from a Python package, its model is tiny and random (scripts/lab/tiny_model.py): the
-# words mean nothing, the scheduler, tokenizer, stream and counters are real. Needs python3 with venv, and the
-# package index. Takes about three minutes; everything lies under .lab/ and target/.
+# words mean nothing, the scheduler, tokenizer, stream and counters are real. tokometer starts the server itself, and
+# is interrupted in each phase. Needs python3 with venv, and the package index. Takes about five minutes; everything
+# lies under .lab/ and target/.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -19,25 +20,20 @@ fi
 mkdir -p "$lab"
 "$lab/venv/bin/python" scripts/lab/tiny_model.py "$lab/tiny.gguf" README.md ARCHITECTURE.md docs/method.md
 
-"$lab/venv/bin/python" scripts/lab/llama_server.py "$lab/tiny.gguf" "$port" 4 16384 tiny >"$lab/server.log" 2>&1 &
-server=$!
-trap 'kill "$server" 2>/dev/null; wait "$server" 2>/dev/null || true' EXIT
-for _ in $(seq 100); do
-  "$lab/venv/bin/python" -c "import urllib.request as u; u.urlopen('http://127.0.0.1:$port/health', timeout=1)" \
-    2>/dev/null && break
-  kill -0 "$server" 2>/dev/null || { echo "the engine did not start:" >&2; tail -20 "$lab/server.log" >&2; exit 1; }
-  sleep 0.2
-done
-
 cargo build --release --locked -p tokometer
 tokometer="$(cargo metadata --format-version 1 --no-deps --locked | "$lab/venv/bin/python" -c \
   'import json, sys; print(json.load(sys.stdin)["target_directory"])')/release/tokometer"
 
+server=("$lab/venv/bin/python" scripts/lab/llama_server.py "$lab/tiny.gguf" "$port" 4 16384 tiny)
+
+echo "-- started by --launch, and interrupted in each phase"
+"$lab/venv/bin/python" scripts/lab/launched.py "$tokometer" "$lab/launched" "$port" "${server[@]}"
+
 for at_end in finish cut; do
   echo "-- --at-end $at_end"
   code=0
-  "$tokometer" run "127.0.0.1:$port" --contexts 1k,4k --concurrency 1,4 --duration 5s --max-output 1500 \
-    --at-end "$at_end" --out "$lab/runs" --yes --json >"$lab/$at_end.json" || code=$?
+  "$tokometer" run "127.0.0.1:$port" --launch "exec ${server[*]}" --contexts 1k,4k --concurrency 1,4 --duration 5s \
+    --max-output 1500 --at-end "$at_end" --out "$lab/runs" --yes --json >"$lab/$at_end.json" || code=$?
   # A shared machine may make a cell unstable (exit code 3); the token counts must hold all the same.
   if [ "$code" != 0 ] && [ "$code" != 3 ]; then exit "$code"; fi
   "$lab/venv/bin/python" scripts/lab/check_tokens.py "$lab/$at_end.json" "$at_end"

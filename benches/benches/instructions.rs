@@ -161,8 +161,9 @@ impl Work {
     /// Does so many units, and says how many it did: of the whole client a unit is a read.
     fn run(&self, length: u64) -> Result<u64, String> {
         let right = match self {
-            // Made for the longest run, whatever the length, so that making them falls out of the difference.
-            Work::Parse(shape) => Made::new(*shape, LONGEST).read(length),
+            // Made for the longest run, whatever the length, so that making them falls out of the difference. They
+            // are never freed: what that takes depends on all that was allocated beside them.
+            Work::Parse(shape) => Box::leak(Box::new(Made::new(*shape, LONGEST))).read(length),
             Work::Varied => text::push(&text::varied(length)),
             Work::NearlyRepeating => text::push(&text::nearly_repeating(length)),
             Work::Client { streams } => return client::run(*streams, length / u64::from(*streams)),

@@ -1,6 +1,7 @@
 """The figures as lines and as Markdown tables."""
 
 import tools
+import truth as truths
 
 DASH = "–"
 
@@ -9,18 +10,12 @@ def number(value, digits=1):
     return DASH if value is None else f"{value:,.{digits}f}"
 
 
-def off(row, quantity, figure):
-    """What the tool told − what the server did, ms."""
-    told = ((row.get("told") or {}).get(quantity) or {}).get(figure)
-    true = ((row.get("true") or {}).get(quantity) or {}).get(figure)
-    return None if told is None or true is None else told - true
-
-
 def error_cell(row, quantity):
     """`+0.1 / +0.4` for median and p99; the mean where a tool tells no more."""
-    both = [off(row, quantity, figure) for figure in ("p50", "p99")]
+    told, true = ((row.get(side) or {}).get(quantity) for side in ("told", "true"))
+    both = [truths.off(told, true, figure) for figure in ("p50", "p99")]
     if all(one is None for one in both):
-        mean = off(row, quantity, "mean")
+        mean = truths.off(told, true, "mean")
         return DASH if mean is None else f"{mean:+,.2f} (mean)"
     return " / ".join(DASH if one is None else f"{one:+,.2f}" for one in both)
 
@@ -29,10 +24,10 @@ def per_event(row):
     return (row.get("window") or {}).get("client_us_per_event")
 
 
-def whole(row):
-    """CPU of the whole run, start-up and report included, per event that the server sent; µs."""
+def spread(row, seconds):
+    """CPU of a run, or of a part of it, per event that the server sent; µs."""
     events = (row.get("server") or {}).get("events")
-    return 1e6 * row["cpu_s"] / events if events and row.get("cpu_s") else None
+    return 1e6 * row[seconds] / events if events and row.get(seconds) else None
 
 
 def ratio(value, base, least=False):
@@ -81,25 +76,28 @@ def markdown(results):
         f"{results['date']}.",
         "",
         "| tool | TTFT error, median / p99, ms | gap error, median / p99, ms | time between tokens error, median / p99, ms "
-        "| tokens told ÷ sent | CPU per event ÷ floor | ÷ ours | its core, busy | whole run: CPU, s | per event ÷ ours "
+        "| tokens told ÷ sent | events/s in the window | its core, busy | CPU per event in the window ÷ floor | ÷ ours "
+        "| from its first request to its end ÷ ours | whole run ÷ ours | whole run: CPU, s "
         "| peak memory, MiB | start to first connection / stream, s |",
-        "|---|---|---|---|---|---|---|---|---|---|---|---|",
+        "|" + "---|" * 14,
     ]
     for row in results["rows"]:
         name = f"{row['tool']} {row.get('version', '')}".strip()
         if not row.get("told"):
-            lines.append(f"| {name} | {row.get('failed', 'no result')} |" + " |" * 10)
+            lines.append(f"| {name} | {row.get('failed', 'no result')} |" + " |" * 12)
             continue
         cost, window = per_event(row), row.get("window") or {}
         lines.append(
             f"| {name} | {error_cell(row, 'ttft')} | {error_cell(row, 'gap')} | {error_cell(row, 'between')} | {counted(row)} "
+            f"| {number(window.get('events_per_s'), 0)} "
+            f"| {number(100 * window['client_core_share'], 0) + ' %' if window else DASH} "
             f"| {ratio(cost, low, saturated(row))} | {ratio(cost, per_event(own), saturated(row))} "
-            f"| {number(100 * window['client_core_share'], 0) + ' %' if window else DASH} | {number(row['cpu_s'])} "
-            f"| {ratio(whole(row), whole(own))} "
+            f"| {ratio(spread(row, 'load_cpu_s'), spread(own, 'load_cpu_s'))} "
+            f"| {ratio(spread(row, 'cpu_s'), spread(own, 'cpu_s'))} | {number(row['cpu_s'])} "
             f"| {number(row['peak_mib'], 0)} | {number(row['first_connection_s'], 3)} / {number(row['first_request_s'], 2)} |"
         )
     for name, why in tools.ABSENT.items():
-        lines.append(f"| {name} | {why} |" + " |" * 10)
+        lines.append(f"| {name} | {why} |" + " |" * 12)
     truth = next((row["true"] for row in results["rows"] if row.get("true")), None)
     if truth:
         lines += ["", f"Floor: {number(low, 2)} µs per event. Notes:", ""]

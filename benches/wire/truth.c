@@ -14,10 +14,11 @@ struct counters *counters = &in_memory;
 
 static struct request *requests;
 static uint32_t request_count, request_room;
-/* Gaps between payload events of a request, in units of 100 ns. */
+/* A gap between payload events of a request, in units of 100 ns, and when it ended, in units of 100 us from `began`. */
 struct gap {
-  uint32_t request, length;
+  uint32_t request, length, at;
 };
+static uint64_t began;
 static struct gap *gaps;
 static size_t gap_count, gap_room;
 
@@ -41,6 +42,7 @@ static void *grown(void *old, size_t bytes) {
 }
 
 void truth_watch(const char *path) {
+  began = monotonic_ns();
   if (!path) return;
   int file = open(path, O_RDWR | O_CREAT | O_TRUNC, 0644);
   if (file < 0 || ftruncate(file, sizeof *counters)) {
@@ -68,13 +70,14 @@ uint32_t truth_open(uint64_t received) {
 
 struct request *truth_of(uint32_t index) { return &requests[index]; }
 
-static void note_gap(uint32_t request, uint64_t ns) {
+static void note_gap(uint32_t request, uint64_t ns, uint64_t end) {
   if (gap_count == gap_room) {
     gap_room = gap_room ? 2 * gap_room : 1 << 20;
     gaps = grown(gaps, gap_room * sizeof *gaps);
   }
   uint64_t units = ns / 100;
-  gaps[gap_count++] = (struct gap){request, units > UINT32_MAX ? UINT32_MAX : (uint32_t)units};
+  gaps[gap_count++] =
+      (struct gap){request, units > UINT32_MAX ? UINT32_MAX : (uint32_t)units, (uint32_t)((end - began) / 100000)};
 }
 
 void truth_sent(uint32_t index, uint32_t events, uint32_t tokens, uint64_t before, uint64_t after) {
@@ -83,9 +86,9 @@ void truth_sent(uint32_t index, uint32_t events, uint32_t tokens, uint64_t befor
     request->first_before = before;
     request->first_after = after;
   } else {
-    note_gap(index, before - request->last_before);
+    note_gap(index, before - request->last_before, before);
   }
-  for (uint32_t more = 1; more < events; more++) note_gap(index, 0);
+  for (uint32_t more = 1; more < events; more++) note_gap(index, 0, before);
   request->last_before = before;
   request->last_after = after;
   request->events += events;
@@ -158,7 +161,8 @@ void truth_print(const char *log, const char *gap_log) {
   getrusage(RUSAGE_SELF, &usage);
   double cpu = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
                (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
-  printf("{\"requests\":%u,\"ended\":%lu,\"left\":%lu,\"faulted\":%lu,\"running\":%lu", request_count, by_fate[ENDED],
+  printf("{\"began_ns\":%lu", began);
+  printf(",\"requests\":%u,\"ended\":%lu,\"left\":%lu,\"faulted\":%lu,\"running\":%lu", request_count, by_fate[ENDED],
          by_fate[LEFT], by_fate[FAULTED], by_fate[RUNNING]);
   printf(",\"events\":%lu,\"tokens\":%lu,\"steps\":%lu,\"late_steps\":%lu,\"blocked\":%lu,\"cpu_s\":%.3f",
          counters->events, counters->tokens, counters->steps, counters->late_steps, counters->blocked, cpu);

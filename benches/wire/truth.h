@@ -35,14 +35,15 @@ extern struct counters *counters;
 uint64_t monotonic_ns(void);
 uint64_t wall_ns(void);
 
-/* Puts the counters into a file that others can map; in memory alone where `path` is null. */
+/* The start. Puts the counters into a file that others can map; in memory alone where `path` is null. */
 void truth_watch(const char *path);
 uint32_t truth_open(uint64_t received);
 struct request *truth_of(uint32_t index);
 /* `events` payload events of one write between the two clock reads. */
 void truth_sent(uint32_t index, uint32_t events, uint32_t tokens, uint64_t before, uint64_t after);
-/* Prints one JSON line. Where they are not null, writes a row per request into `log`, and into `gap_log` two numbers
- * of 32 bits per gap: the request, and the gap in units of 100 ns. */
+/* Prints one JSON line. Where they are not null, writes a row per request into `log`, and into `gap_log` three
+ * numbers of 32 bits per gap: the request, the gap in units of 100 ns, and when it ended, in units of 100 us from
+ * `began_ns` in the line. */
 void truth_print(const char *log, const char *gap_log);
 
 #endif

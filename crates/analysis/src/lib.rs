@@ -33,14 +33,16 @@ mod repeats;
 mod samples;
 mod server;
 mod speculative;
+mod sweep;
 pub mod telemetry;
 mod units;
+mod users;
 mod verdict;
 pub mod verify;
 
 use tokometer_record::{Cell, CellTrace, Phase, Run, Settings};
 
-pub use compare::{CompareOptions, Gate, compare, parse_service_level};
+pub use compare::{CompareOptions, Gate, compare};
 pub use compat::CompatBuilder;
 pub use detail::detail;
 pub use error::AnalysisError;
@@ -48,6 +50,8 @@ pub use exit::exit_code;
 pub use launch::effective as effective_settings;
 pub use reanalyse::{Part, add_count, part_of_window, users_by_requests};
 pub use repeats::combine;
+pub use sweep::{EntryRuns, SweepResult, sweep};
+pub use users::{DEFAULT_LEVEL, Judged, by_medians as users_by_medians, judged, parse_service_level};
 pub use verify::{FoundTrace, verify};
 
 /// What a trace does not say about its cell.

@@ -6,7 +6,7 @@
 //! that decided its status.
 
 use tokometer_record::{Cell, Flag, FlagCode, Interval, Reason, RepeatSummary, Status, Throughput};
-use tokometer_stats::{batch_means, mean};
+use tokometer_stats::{mean, repeat_interval};
 
 use crate::samples::LEVEL;
 
@@ -111,7 +111,7 @@ fn throughput(chosen: &Throughput, rows: &[&(u32, Cell)], totals: &[f64]) -> Thr
 
 /// Student's t over repeats.
 fn interval(rates: &[f64]) -> Option<Interval> {
-    let estimate = batch_means(rates, LEVEL)?;
+    let estimate = repeat_interval(rates, LEVEL)?;
     let half_width_relative = estimate.half_width / estimate.mean;
     half_width_relative.is_finite().then(|| Interval {
         low: estimate.mean - estimate.half_width,

@@ -11,6 +11,7 @@ pub(crate) mod report;
 pub(crate) mod resume;
 pub(crate) mod run;
 pub(crate) mod sim;
+pub(crate) mod sweep;
 pub(crate) mod target;
 pub(crate) mod tool;
 pub(crate) mod values;
@@ -23,7 +24,7 @@ use clap::{Parser, Subcommand};
 #[derive(Debug, Parser)]
 #[command(
     name = "tokometer",
-    version,
+    version = env!("TOKOMETER_VERSION"),
     about,
     long_about = "Measures how fast an LLM inference server really is: prefill speed by context length, sustained \
                   decode for every context × number of requests at once, each with its interval, its evidence, or \
@@ -49,6 +50,8 @@ pub(crate) enum Command {
     Run(Box<run::RunArgs>),
     /// Measure the embedded simulated engine: nothing else is needed
     Demo(Box<run::DemoArgs>),
+    /// Measure many servers, or one with many settings, and lay the runs side by side
+    Sweep(sweep::SweepArgs),
     /// Show what is known of a server, and how it streams
     Probe(Box<run::ProbeArgs>),
     /// Start the simulated engine as a server of its own
@@ -69,8 +72,8 @@ pub(crate) enum Command {
     Config(config::ConfigArgs),
     /// Say what a word of a report, a verdict, a flag or a field of the record means
     Explain(tool::ExplainArgs),
-    /// Print the JSON Schema of the record
-    Schema,
+    /// Print the JSON Schema of a document
+    Schema(report::SchemaArgs),
     /// Print the completions of a shell
     Completions(tool::CompletionsArgs),
     /// Print or write the manual pages

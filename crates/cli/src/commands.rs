@@ -14,4 +14,5 @@ pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod schema;
 pub(crate) mod sim;
+pub(crate) mod sweep;
 pub(crate) mod verify;

@@ -11,7 +11,9 @@ mod explain;
 mod failure;
 mod out;
 mod progress;
+mod publication;
 mod session;
+mod sweep;
 
 use std::process::ExitCode;
 
@@ -46,6 +48,7 @@ fn run(command: Command) -> anyhow::Result<u8> {
     match command {
         Command::Run(args) => commands::run::run(*args),
         Command::Demo(args) => commands::demo::demo(*args),
+        Command::Sweep(args) => commands::sweep::sweep(&args),
         Command::Probe(args) => commands::probe::probe(&args),
         Command::Sim(args) => commands::sim::sim(&args),
         Command::Calibrate(args) => commands::calibrate::calibrate(&args),
@@ -58,6 +61,6 @@ fn run(command: Command) -> anyhow::Result<u8> {
         Command::Explain(args) => commands::explain::explain(&args),
         Command::Completions(args) => commands::completions::completions(&args),
         Command::Man(args) => commands::man::man(&args),
-        Command::Schema => commands::schema::schema(),
+        Command::Schema(args) => commands::schema::schema(&args),
     }
 }

@@ -61,6 +61,12 @@ pub(crate) fn ask(question: &str) -> std::io::Result<String> {
     Ok(line.trim().to_owned())
 }
 
+/// Asks whether to start.
+pub(crate) fn confirmed() -> std::io::Result<bool> {
+    let answer = ask("start? [Y/n] ")?;
+    Ok(answer.is_empty() || answer.eq_ignore_ascii_case("y") || answer.eq_ignore_ascii_case("yes"))
+}
+
 /// Width of the terminal that standard output goes to, or 100 columns on a pipe.
 pub(crate) fn width() -> usize {
     columns(terminal_size::terminal_size_of(std::io::stdout())).unwrap_or(100)

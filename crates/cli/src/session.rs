@@ -5,13 +5,13 @@ mod advice;
 mod ask;
 mod ending;
 pub(crate) mod interrupt;
-mod launch;
+pub(crate) mod launch;
 mod machine;
 mod measure;
 mod prompts;
 pub(crate) mod resume;
 pub(crate) mod server;
-mod settings;
+pub(crate) mod settings;
 mod skip;
 
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use tokio::sync::watch;
 use tokometer_load::{Conductor, Gauges, Live, LoadEngine, Timing};
 use tokometer_plan::text::Corpus;
 use tokometer_plan::{Plan, Step};
-use tokometer_record::{RecordError, Run, RunFolder, RunState};
+use tokometer_record::{RecordError, Run, RunFolder, RunState, SweepPart};
 use tokometer_target::{Busy, ProbeOptions, Target};
 use tokometer_wire::clock::Clock;
 
@@ -76,6 +76,18 @@ pub(crate) struct Session {
     pub(crate) preset: Option<Preset>,
     /// The run that goes on; none: a new one.
     pub(crate) resume: Option<Resume>,
+    /// The sweep that it is a part of.
+    pub(crate) sweep: Option<InSweep>,
+}
+
+/// The place of a session in a sweep.
+pub(crate) struct InSweep {
+    /// As it stands in the record.
+    pub(crate) part: SweepPart,
+    /// Name of the run's folder.
+    pub(crate) folder: String,
+    /// Raised when the whole sweep is to end.
+    pub(crate) interrupt: watch::Receiver<bool>,
 }
 
 impl Session {
@@ -99,7 +111,7 @@ impl Session {
     }
 
     /// Probe, plan, question, measurement.
-    async fn make(self, clock: Clock) -> anyhow::Result<u8> {
+    pub(crate) async fn make(self, clock: Clock) -> anyhow::Result<u8> {
         if let Some(resume) = &self.resume
             && resume.is_complete(&self.matrix)?
         {
@@ -114,13 +126,16 @@ impl Session {
             }
         };
         let idle = Duration::from_secs_f64(self.matrix.timeout);
-        let server = server::reach(&url, &self.target, idle, clock)?;
+        let server = server::reach(&url, &self.target, &self.matrix.source_address, idle, clock)?;
         // From here on every way out ends what was launched.
-        let mut interrupt = None;
+        let mut interrupt = self.sweep.as_ref().map(|place| place.interrupt.clone());
         let mut launched = match &self.machine.launch {
             None => None,
             Some(command) => {
-                let flag = interrupt.insert(interrupt::flag(self.output.quiet)?);
+                let flag = match &mut interrupt {
+                    Some(flag) => flag,
+                    none => none.insert(interrupt::flag(self.output.quiet)?),
+                };
                 Some(launch::Launch::start(&self, command, &server, &url, flag).await?)
             }
         };
@@ -160,7 +175,7 @@ impl Session {
         }
         // Who launches a server has decided; and a signal could not be heard during the question.
         let sends = !self.output.dry_run && !plan.steps.is_empty() && launched.is_none();
-        if sends && self.may_ask && !self.output.yes && out::can_ask() && !ask::confirmed()? {
+        if sends && self.may_ask && !self.output.yes && out::can_ask() && !out::confirmed()? {
             out::say("nothing was measured");
             return Ok(failure::INTERRUPTED);
         }
@@ -206,7 +221,8 @@ impl Session {
             resume.folder.save_run(run)?;
             return Ok(resume.folder.clone());
         }
-        let folder = RunFolder::create(&self.output.out, &run.id)?;
+        let name = self.sweep.as_ref().map_or(&run.id, |place| &place.folder);
+        let folder = RunFolder::create(&self.output.out, name)?;
         let hold = || if self.output.dry_run { Ok(()) } else { folder.hold_reserve() };
         if let Err(error) = folder.save_run(run).and_then(|()| hold()) {
             // It holds nothing; and if it can't be removed, that is not the error to tell.
@@ -268,7 +284,6 @@ impl Session {
         let board = Board::new(run, clock);
         let machine = site.observed.latest();
         let progress = Progress::new(verbosity, board, Arc::clone(&live), machine, skip.wishes());
-        let connector = site.server.connector.clone().with_source_addresses(&self.matrix.source_address);
         let building = Prompts::build(&self.matrix, site, run, &progress);
         let prompts = tokio::select! {
             prompts = building => prompts.map_err(|error| advice::on(&error))?,
@@ -283,7 +298,7 @@ impl Session {
         let gauges = |names| Gauges::new(Arc::clone(&site.server.control), site.target.metrics_path, names);
         let conductor = Conductor {
             run: run.id.clone(),
-            engine: LoadEngine::start(site.threads, &connector, clock)?,
+            engine: LoadEngine::start(site.threads, &site.server.connector, clock)?,
             clock,
             gauges: site.target.metrics.map(gauges),
             expect: settings::expect(&self.matrix, &site.target),

@@ -209,7 +209,8 @@ impl Drop for LoadEngine {
 
 fn event_loop(clock: Clock, delay: Option<Duration>) -> std::io::Result<LocalRuntime> {
     let mut builder = tokio::runtime::Builder::new_current_thread();
-    builder.enable_all();
+    // No timers: a loop that has them looks at them at every event. `wire` keeps the limits of streams elsewhere.
+    builder.enable_io();
     tokometer_wire::loop_lag::instrument(&mut builder, clock, delay);
     builder.build_local(LocalOptions::default())
 }

@@ -1,6 +1,6 @@
 //! What fits the target: the limits, and the rules of method 5.1 over them.
 
-use tokometer_record::{CONTEXT_K, Figure, Reason, ReasonRule, Status, context_label};
+use tokometer_record::{CONTEXT_K, Figure, KvBlocks, Reason, ReasonRule, Status, context_label};
 
 use crate::matrix::Request;
 
@@ -15,26 +15,6 @@ pub struct Limits {
     pub concurrent_requests: Option<u64>,
     /// The engine's own block figures, which apply instead of `kv_tokens` where streams share no prefix.
     pub kv_blocks: Option<KvBlocks>,
-}
-
-/// A KV cache in blocks, for models that need a fixed number of blocks per request beside those that grow
-/// with its length: such a cache holds fewer tokens in short requests than in long ones.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct KvBlocks {
-    /// Blocks, all ranks.
-    pub blocks: u64,
-    /// Tokens in a block.
-    pub block_tokens: u64,
-    /// Blocks that each request needs whatever its length.
-    pub fixed_per_request: f64,
-}
-
-impl KvBlocks {
-    /// Blocks that `requests` of `tokens` each need.
-    fn needed(&self, requests: u64, tokens: u64) -> u64 {
-        let each = tokens.div_ceil(self.block_tokens.max(1)) as f64 + self.fixed_per_request;
-        (each * requests as f64).ceil() as u64
-    }
 }
 
 /// Tokens between prompt and model length that a prefill request leaves free.
@@ -123,8 +103,7 @@ impl Limits {
                      {:.1} of them per request whatever its length; the KV cache has {}",
                     blocks.block_tokens, blocks.fixed_per_request, blocks.blocks
                 );
-                let in_tokens = |count: u64| count.saturating_mul(blocks.block_tokens);
-                let (needed, available) = (in_tokens(needed), in_tokens(blocks.blocks));
+                let (needed, available) = (blocks.in_tokens(needed), blocks.in_tokens(blocks.blocks));
                 (Status::OverCapacity, reason(ReasonRule::KvTokens, text, needed, available))
             });
         }

@@ -22,10 +22,11 @@ mod matrix;
 mod order;
 mod parse;
 pub mod seed;
+pub mod sweep;
 pub mod text;
 
 pub use error::PlanError;
 pub use estimate::SpeedGuess;
-pub use fit::{KvBlocks, Limits};
+pub use fit::Limits;
 pub use matrix::{Plan, Request, Step, WarmUp, again, build};
 pub use parse::{parse_concurrency, parse_context, parse_contexts, parse_duration};

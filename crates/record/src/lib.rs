@@ -32,6 +32,7 @@ pub mod run;
 pub mod schema;
 pub mod speculative;
 pub mod store;
+pub mod sweep;
 pub mod telemetry;
 pub mod trace;
 pub mod truth;
@@ -51,11 +52,12 @@ pub use hardware::{Accelerator, Container, Device, DeviceLink, Hardware, Host};
 pub use repeats::RepeatSummary;
 pub use resume::{Break, Difference, SetAside};
 pub use run::{
-    AtEnd, Capacity, Endpoint, Engine, Evidence, Imported, Method, Model, Order, Prompts, Run, RunState,
-    Settings, Target, Tool,
+    AtEnd, Capacity, Endpoint, Engine, Evidence, Imported, KvBlocks, Method, Model, Order, Prompts, Run,
+    RunState, Settings, Target, Tool,
 };
 pub use speculative::{Speculative, SpeculativeSource};
 pub use store::{RunFolder, StoredTrace};
+pub use sweep::{SweepPart, SweepSummary};
 pub use telemetry::{
     CellTelemetry, DeviceMeta, DeviceSample, DeviceTelemetry, HostSample, Reading, Telemetry, TelemetryMeta,
 };

@@ -9,6 +9,7 @@ use crate::calibration::Calibration;
 use crate::cell::{Cell, TraceFile};
 use crate::hardware::Hardware;
 use crate::resume::{Break, SetAside};
+use crate::sweep::SweepPart;
 
 /// How far a run got.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -47,6 +48,9 @@ pub struct Run {
     pub note: Option<String>,
     /// True if the target is a simulated engine: every view of the run says SIMULATED in its title.
     pub simulated: bool,
+    /// Its place in a sweep, if it was measured in one.
+    #[serde(default)]
+    pub sweep: Option<SweepPart>,
     /// Where the record comes from, if it was not measured by tokometer.
     pub imported: Option<Imported>,
     /// The program that measured.
@@ -105,6 +109,7 @@ impl Run {
             title: None,
             note: None,
             simulated: false,
+            sweep: None,
             imported: None,
             tool,
             method: Method::default(),
@@ -223,16 +228,49 @@ pub struct Engine {
 }
 
 /// How many tokens and requests the server can hold.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Capacity {
     /// Tokens that the KV cache holds, all ranks.
     pub kv_tokens: Option<u64>,
     /// Where that figure comes from.
     pub kv_source: Option<String>,
+    /// Tokens of each data-parallel rank's own cache, in the order of the ranks, where the engine tells them: a request
+    /// runs on one rank and can't use another's. Empty where they are not told.
+    #[serde(default)]
+    pub kv_tokens_per_rank: Vec<u64>,
+    /// The same cache in blocks, where the engine tells enough: exact also for models whose requests need blocks that do
+    /// not grow with their length.
+    #[serde(default)]
+    pub kv_blocks: Option<KvBlocks>,
     /// Requests that the server runs at once.
     pub concurrent_requests: Option<u64>,
     /// Where that figure comes from.
     pub concurrent_source: Option<String>,
+}
+
+/// A KV cache in blocks. With recurrent or windowed layers each request needs a fixed number of them beside those that
+/// grow with its length, so that such a cache holds fewer tokens in short requests than in long ones.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct KvBlocks {
+    /// Blocks, all ranks.
+    pub blocks: u64,
+    /// Tokens in a block.
+    pub block_tokens: u64,
+    /// Blocks that each request needs whatever its length: the state of recurrent layers, a window.
+    pub fixed_per_request: f64,
+}
+
+impl KvBlocks {
+    /// Blocks that `requests` of `tokens` each need.
+    pub fn needed(&self, requests: u64, tokens: u64) -> u64 {
+        let each = tokens.div_ceil(self.block_tokens.max(1)) as f64 + self.fixed_per_request;
+        (each * requests as f64).ceil() as u64
+    }
+
+    /// A number of blocks in tokens.
+    pub fn in_tokens(&self, blocks: u64) -> u64 {
+        blocks.saturating_mul(self.block_tokens)
+    }
 }
 
 /// Route that the requests use.

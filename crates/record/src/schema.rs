@@ -1,34 +1,50 @@
 //! JSON Schemas of the documents, generated from their types.
 
+use schemars::JsonSchema;
 use serde_json::Value;
 
 use crate::reanalysis::Reanalysis;
-use crate::{Comparison, Run, Verification};
+use crate::{Comparison, Run, SweepSummary, Verification};
 
-/// The JSON Schema (draft 2020-12) of `run.json`.
+/// A document that has a schema: its name, and the schema of its JSON (draft 2020-12).
+type Named = (&'static str, fn() -> Value);
+
+/// Every document with a schema, by the name that `tokometer schema NAME` takes.
+pub const ALL: [Named; 5] = [
+    ("run", run),
+    ("comparison", comparison),
+    ("verification", verification),
+    ("reanalysis", reanalysis),
+    ("sweep", sweep),
+];
+
+/// `run.json`.
 pub fn run() -> Value {
-    let mut schema = schemars::schema_for!(Run);
-    schema.insert("title".to_owned(), Value::from(format!("Run record, {}", Run::SCHEMA)));
-    schema.to_value()
+    titled::<Run>("Run record", Run::SCHEMA)
 }
 
-/// The JSON Schema (draft 2020-12) of what `tokometer compare --json` prints.
+/// What `tokometer compare --json` prints.
 pub fn comparison() -> Value {
-    let mut schema = schemars::schema_for!(Comparison);
-    schema.insert("title".to_owned(), Value::from(format!("Comparison, {}", Comparison::SCHEMA)));
-    schema.to_value()
+    titled::<Comparison>("Comparison", Comparison::SCHEMA)
 }
 
-/// The JSON Schema (draft 2020-12) of what `tokometer verify --json` prints.
+/// What `tokometer verify --json` prints.
 pub fn verification() -> Value {
-    let mut schema = schemars::schema_for!(Verification);
-    schema.insert("title".to_owned(), Value::from(format!("Verification, {}", Verification::SCHEMA)));
-    schema.to_value()
+    titled::<Verification>("Verification", Verification::SCHEMA)
 }
 
-/// The JSON Schema (draft 2020-12) of what `tokometer analyse --json` prints.
+/// What `tokometer analyse --json` prints.
 pub fn reanalysis() -> Value {
-    let mut schema = schemars::schema_for!(Reanalysis);
-    schema.insert("title".to_owned(), Value::from(format!("Analysis, {}", Reanalysis::SCHEMA)));
+    titled::<Reanalysis>("Analysis", Reanalysis::SCHEMA)
+}
+
+/// `sweep.json`, and what `tokometer sweep --json` prints.
+pub fn sweep() -> Value {
+    titled::<SweepSummary>("Sweep", SweepSummary::SCHEMA)
+}
+
+fn titled<T: JsonSchema>(title: &str, name: &str) -> Value {
+    let mut schema = schemars::schema_for!(T);
+    schema.insert("title".to_owned(), Value::from(format!("{title}, {name}")));
     schema.to_value()
 }

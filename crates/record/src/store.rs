@@ -267,22 +267,54 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 
 /// Writes `bytes` to a temporary file beside `path`, flushes it to disk, and renames it into place.
 pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), RecordError> {
-    let mut temporary = path.as_os_str().to_owned();
-    temporary.push(".tmp");
-    let temporary = PathBuf::from(temporary);
-    let write = || -> io::Result<()> {
-        let mut file = File::create(&temporary)?;
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        drop(file);
-        fs::rename(&temporary, path)?;
-        path.parent().map_or(Ok(()), flush_folder)
-    };
-    write().map_err(|source| {
-        // What is left of a failed write takes the space that may be missing.
-        let _ = fs::remove_file(&temporary);
-        RecordError::Write { path: path.to_owned(), source }
-    })
+    let (part, mut file) = PartFile::create(path)?;
+    file.write_all(bytes).map_err(|source| part.failed(source))?;
+    part.finish(file)
+}
+
+/// A file that is being written beside its place. What is left of a failed write is removed: it takes the space that
+/// may be missing.
+#[derive(Debug)]
+pub(crate) struct PartFile {
+    path: PathBuf,
+    temporary: PathBuf,
+    is_whole: bool,
+}
+
+impl PartFile {
+    /// Begins a file that is to be at `path`.
+    pub(crate) fn create(path: &Path) -> Result<(PartFile, File), RecordError> {
+        let mut temporary = path.as_os_str().to_owned();
+        temporary.push(".tmp");
+        let part = PartFile { path: path.to_owned(), temporary: temporary.into(), is_whole: false };
+        let file = File::create(&part.temporary).map_err(|source| part.failed(source))?;
+        Ok((part, file))
+    }
+
+    /// Flushes it to disk and renames it into place.
+    pub(crate) fn finish(mut self, file: File) -> Result<(), RecordError> {
+        let finish = || -> io::Result<()> {
+            file.sync_all()?;
+            drop(file);
+            fs::rename(&self.temporary, &self.path)?;
+            self.path.parent().map_or(Ok(()), flush_folder)
+        };
+        finish().map_err(|source| self.failed(source))?;
+        self.is_whole = true;
+        Ok(())
+    }
+
+    fn failed(&self, source: io::Error) -> RecordError {
+        RecordError::Write { path: self.path.clone(), source }
+    }
+}
+
+impl Drop for PartFile {
+    fn drop(&mut self) {
+        if !self.is_whole {
+            let _ = fs::remove_file(&self.temporary);
+        }
+    }
 }
 
 /// Makes a rename in a folder last through a crash of the machine.

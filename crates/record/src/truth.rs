@@ -18,7 +18,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::RecordError;
-use crate::store::write_whole;
+pub use parquet::TruthWriter;
 
 /// What the simulated engine really did.
 #[derive(Debug, Clone, PartialEq)]
@@ -86,8 +86,10 @@ pub struct TruthSend {
 impl Truth {
     /// Writes the file, whole or not at all.
     pub fn save(&self, path: &Path) -> Result<(), RecordError> {
-        let bytes = parquet::encode(self).map_err(|why| RecordError::BadTruth { why })?;
-        write_whole(path, &bytes)
+        let mut writer = TruthWriter::create(path)?;
+        writer.requests(&self.requests)?;
+        writer.sends(&self.sends)?;
+        writer.finish(&self.meta)
     }
 
     /// Reads a file.

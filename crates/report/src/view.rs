@@ -6,12 +6,14 @@ pub(crate) mod charts;
 pub(crate) mod compare;
 pub(crate) mod evidence;
 pub(crate) mod faces;
+pub(crate) mod machine;
 pub(crate) mod matrix;
 pub(crate) mod measurements;
 pub(crate) mod notes;
 pub(crate) mod prefill;
 pub(crate) mod reason;
 pub(crate) mod setup;
+pub(crate) mod sweep;
 
 use tokometer_record::{CellDetail, Run, RunState, Status};
 
@@ -176,11 +178,23 @@ fn badges(run: &Run) -> Vec<Badge> {
     if let Some(imported) = &run.imported {
         add("plain", format!("Imported from {}", clean(&imported.file)));
     }
+    let stated = stated(run);
+    if !stated.is_empty() {
+        add("plain", format!("Stated by the user: {}", clean(&stated.join(", "))));
+    }
     add("plain", clean(format!("Measured by {} {}", run.tool.name, run.tool.version).trim()));
     if let Some(created) = &run.created_at {
         add("plain", clean(created));
     }
     badges
+}
+
+/// Facts that nobody found and the user gave, by their path in the record.
+fn stated(run: &Run) -> Vec<&str> {
+    let by_user = |source: &str| source.starts_with("stated by the user");
+    let facts = run.evidence.iter().filter(|fact| by_user(&fact.source)).map(|fact| fact.field.as_str());
+    let capacity = run.capacity.kv_source.as_deref().filter(|source| by_user(source));
+    facts.chain(capacity.map(|_| "capacity.kv_tokens")).collect()
 }
 
 /// True for rows that the run has yet to settle.
@@ -189,9 +203,9 @@ fn is_open(status: Status) -> bool {
 }
 
 fn remarks(run: &Run) -> Vec<String> {
-    let mut remarks: Vec<String> = run.remarks.iter().map(|remark| clean(remark)).collect();
+    let mut remarks: Vec<String> = run.remarks.iter().map(|remark| words::sentence(&clean(remark))).collect();
     if let (Some(why), true) = (&run.state_reason, run.state != RunState::Failed) {
-        remarks.push(clean(why));
+        remarks.push(words::sentence(&clean(why)));
     }
     remarks
 }

@@ -1,5 +1,6 @@
 //! Words and symbols of a report, and foreign text made safe to show.
 
+use tokometer_record::comparison::SloMiss;
 use tokometer_record::{AtEnd, Endpoint, Failure, FailureKind, Order, Phase, Prompts, Status, TokenSource};
 use tokometer_record::{Cell, StampSource, context_label};
 
@@ -87,6 +88,19 @@ pub(crate) fn status_is_failure(kind: FailureKind) -> bool {
     matches!(kind, FailureKind::HttpStatus | FailureKind::Rejected)
 }
 
+/// Concurrencies below the one that counts that do not keep the limits: `not at 2: TTFT 1.23 s`, `not at 1, 2, 4`;
+/// none where all do.
+pub(crate) fn missed_below(below: &[SloMiss]) -> Option<String> {
+    match below {
+        [] => None,
+        [one] => Some(format!("not at {}: {}", one.concurrency, clean(&one.why))),
+        more => {
+            let list: Vec<String> = more.iter().map(|miss| miss.concurrency.to_string()).collect();
+            Some(format!("not at {}", list.join(", ")))
+        }
+    }
+}
+
 /// `1 request`, `2,048 requests`.
 pub(crate) fn counted(number: u64, one: &str) -> String {
     format!("{} {one}{}", crate::number::count(number), if number == 1 { "" } else { "s" })
@@ -158,6 +172,8 @@ pub(crate) fn code(code: &str) -> String {
         "adaptive_duration" => "adaptive: until the interval is narrow".to_owned(),
         "cold_alone" => "cold requests alone on the server".to_owned(),
         "during_decode_warmup" => "measured during decode warm-up".to_owned(),
+        "found" => "the machine itself".to_owned(),
+        "stated" => "the user".to_owned(),
         "discrete_gpu" => "discrete GPU".to_owned(),
         "unified_memory" => "unified memory".to_owned(),
         "cpu" => "CPU".to_owned(),
@@ -194,6 +210,20 @@ pub(crate) fn clean_lines(text: &str) -> String {
     safe
 }
 
+/// Text that stands on a line of its own, begun with a capital; a first word that is a name or a piece of code stays as
+/// it is (`vLLM`, `run.json`, `tokometer`).
+pub(crate) fn sentence(text: &str) -> String {
+    const NAMES: [&str; 5] = ["tokometer", "vllm", "sglang", "llama", "ollama"];
+    let word: &str =
+        text.split_whitespace().next().unwrap_or_default().trim_end_matches([',', ':', ';', '.']);
+    let plain = !word.is_empty() && word.chars().all(|letter| letter.is_ascii_lowercase() || letter == '-');
+    if plain && !NAMES.contains(&word) {
+        format!("{}{}", text[..1].to_ascii_uppercase(), &text[1..])
+    } else {
+        text.to_owned()
+    }
+}
+
 /// The first `most` characters, with `…` where something is left out.
 pub(crate) fn shorten(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
@@ -219,6 +249,22 @@ mod tests {
         assert_eq!(clean("a\u{1b}[31mb\u{202e}c\nd"), "a\\u{1b}[31mb\\u{202e}c d");
         assert_eq!(clean_lines("a\n\tb\r\u{7}"), "a\n\tb\\u{d}\\u{7}");
         assert_eq!(clean("Qwen/Qwen3 – 模型 🙂"), "Qwen/Qwen3 – 模型 🙂");
+    }
+
+    #[test]
+    fn sentences_begin_with_a_capital() {
+        let cases = [
+            ("the server restarted", "The server restarted"),
+            ("vllm tells it", "vllm tells it"),
+            ("run.json was moved", "run.json was moved"),
+            ("vLLM tells", "vLLM tells"),
+            ("not: a, b", "Not: a, b"),
+            ("übel", "übel"),
+            ("", ""),
+        ];
+        for (text, said) in cases {
+            assert_eq!(sentence(text), said);
+        }
     }
 
     #[test]

@@ -77,4 +77,7 @@ pub enum SimError {
     /// The system gave no thread or no event loop.
     #[error("cannot start the engine's threads; raise the limits of processes and open files")]
     Threads(#[source] io::Error),
+    /// The file of the truth could not be written.
+    #[error("cannot write when each event was sent; give the truth another file")]
+    Truth(#[source] RecordError),
 }

@@ -30,4 +30,4 @@ pub mod tokenizer;
 pub use engine::Speculation;
 pub use error::SimError;
 pub use profile::{Overrides, Profile};
-pub use server::{Dialect, Fault, FaultKind, Running, Server, ServerOptions};
+pub use server::{Dialect, Fault, FaultKind, Running, Server, ServerOptions, TruthTo};

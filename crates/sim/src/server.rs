@@ -26,6 +26,7 @@ use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -64,8 +65,17 @@ pub struct ServerOptions {
     /// Events of a stream that are joined in one write, each still with one token; the first goes alone, and what is
     /// left at the end goes as it is. None: events go as they come.
     pub events_per_write: Option<NonZeroU32>,
-    /// Note when each event is sent, for [`Running::stop_and_tell`]; each token then has an event of its own.
-    pub truth: bool,
+    /// Note when each event is sent; each token then has an event of its own.
+    pub truth: Option<TruthTo>,
+}
+
+/// Where it is noted when each event is sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TruthTo {
+    /// In memory, which grows by 32 bytes a write, for [`Running::stop_and_tell`].
+    Memory,
+    /// In a file, as it comes, for [`Running::stop_and_save`], which puts the file into its place.
+    File(PathBuf),
 }
 
 impl Default for ServerOptions {
@@ -78,7 +88,7 @@ impl Default for ServerOptions {
             faults: Vec::new(),
             keep_alive: None,
             events_per_write: None,
-            truth: false,
+            truth: None,
         }
     }
 }
@@ -121,7 +131,11 @@ impl Server {
         let address = listener.local_addr().map_err(SimError::Threads)?;
 
         let events_per_write = options.events_per_write.map_or(0, NonZeroU32::get);
-        let truth = options.truth.then(|| Arc::new(TruthLog::new(clock, workers.len())));
+        let log = options.truth.map(|to| match to {
+            TruthTo::Memory => Ok(TruthLog::new(clock, workers.len())),
+            TruthTo::File(path) => TruthLog::in_file(clock, workers.len(), &path),
+        });
+        let truth = log.transpose()?.map(Arc::new);
         let shared = Shared {
             profile: Arc::clone(&profile),
             inbox: Arc::clone(&inbox),
@@ -184,11 +198,18 @@ impl Running {
         drop(self);
     }
 
-    /// The same, and tells when each event was sent, if that was to be noted.
+    /// The same, and tells when each event was sent, if that was to be noted in memory.
     pub fn stop_and_tell(mut self) -> Option<Truth> {
         let telling = self.telling.take();
         drop(self);
         telling.map(|telling| telling.log.truth(&telling.profile, telling.events_per_write))
+    }
+
+    /// The same as [`Running::stop`], and ends the file in which it was to be noted when each event was sent.
+    pub fn stop_and_save(mut self) -> Result<(), SimError> {
+        let telling = self.telling.take();
+        drop(self);
+        telling.map_or(Ok(()), |telling| telling.log.save(&telling.profile, telling.events_per_write))
     }
 }
 

@@ -43,7 +43,7 @@ impl Target {
             "model": self.model,
             "models": self.models,
             "capacity": self.capacity,
-            "kv_blocks": self.kv_blocks,
+            "launch_command": self.launch_command,
             "evidence": self.evidence,
             "unknown": self.unknown,
             "use": {

@@ -2,19 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
 use tokometer_record::{Capacity, Engine, Evidence, Model};
-
-/// A KV cache in blocks, as the engine tells it, all ranks.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct KvBlocks {
-    /// Blocks, all ranks.
-    pub blocks: u64,
-    /// Tokens in a block.
-    pub block_tokens: u64,
-    /// Blocks that each request needs whatever its length: the state of recurrent layers.
-    pub fixed_per_request: f64,
-}
 
 /// A field of the record that a probe may fill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,7 +80,7 @@ pub(crate) struct Facts {
     pub(crate) engine: Engine,
     pub(crate) model: Model,
     pub(crate) capacity: Capacity,
-    pub(crate) kv_blocks: Option<KvBlocks>,
+    pub(crate) launch_command: Option<String>,
     pub(crate) evidence: Vec<Evidence>,
     pub(crate) unknown: BTreeMap<String, String>,
 }
@@ -116,6 +104,7 @@ impl Facts {
             Field::ModelServedName => &mut self.model.served_name,
             Field::ModelRevision => &mut self.model.revision,
             Field::ModelQuantization => &mut self.model.quantization,
+            Field::LaunchCommand => &mut self.launch_command,
             _ => return,
         };
         if slot.is_none() {
@@ -140,6 +129,23 @@ impl Facts {
                 *told_by = Some(source.to_owned());
             }
             self.prove(field, &value.to_string(), source);
+        }
+    }
+
+    /// Takes what the caches of data-parallel ranks hold: their sum, and each where there are several.
+    pub(crate) fn kv_tokens_of_ranks(&mut self, ranks: &[u64], source: &str) {
+        let sum = ranks.iter().sum();
+        if self.capacity.kv_tokens.is_some() || sum == 0 {
+            return;
+        }
+        if ranks.len() > 1 {
+            let source = format!("{source}, over {} data-parallel ranks", ranks.len());
+            self.number(Field::CapacityKvTokens, sum, &source);
+            self.capacity.kv_tokens_per_rank = ranks.to_vec();
+            let list: Vec<String> = ranks.iter().map(u64::to_string).collect();
+            self.beside("capacity.kv_tokens_per_rank", &list.join(", "), &source);
+        } else {
+            self.number(Field::CapacityKvTokens, sum, source);
         }
     }
 
@@ -207,7 +213,8 @@ impl Facts {
             Field::ModelMaxLength => model.max_length.is_some(),
             Field::CapacityKvTokens => self.capacity.kv_tokens.is_some(),
             Field::CapacityConcurrentRequests => self.capacity.concurrent_requests.is_some(),
-            Field::Hardware | Field::LaunchCommand => false,
+            Field::LaunchCommand => self.launch_command.is_some(),
+            Field::Hardware => false,
         }
     }
 }

@@ -30,7 +30,6 @@ pub use conformance::{
 };
 pub use discover::{Found, USUAL_PORTS, discover};
 pub use error::TargetError;
-pub use facts::KvBlocks;
 pub use handling::{Abort, CacheReset, CacheSalt, Drain};
 pub use probe::{ProbeOptions, probe};
 pub use request::RequestSpec;

@@ -9,7 +9,6 @@ use tokometer_wire::metrics::{self, MetricNames};
 use tokometer_wire::{Answer, Control, Dialect};
 
 use crate::engine::Manner;
-use crate::facts::KvBlocks;
 use crate::tokenize::TokenizeRoute;
 
 /// Limit for a reading of the gauges.
@@ -34,8 +33,8 @@ pub struct Target {
     pub model: Model,
     /// How much it can hold.
     pub capacity: Capacity,
-    /// Its KV cache in blocks, where it tells enough.
-    pub kv_blocks: Option<KvBlocks>,
+    /// How it was started, as it tells by itself, secrets removed.
+    pub launch_command: Option<String>,
     /// Each fact with its source.
     pub evidence: Vec<Evidence>,
     /// Why the other facts are null, by dotted path in the record.

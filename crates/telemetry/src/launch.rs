@@ -37,8 +37,14 @@ pub struct Launched {
 }
 
 impl Launched {
-    /// Starts `command` by the shell. Its output goes to the file `log`, secrets removed.
+    /// Starts `command` by the shell. Its output goes to the file `log`, without the secrets that the command and the
+    /// environment name, and without what looks like one.
     pub fn start(command: &str, log: &Path) -> io::Result<Launched> {
+        Launched::start_hiding(command, log, Vec::new())
+    }
+
+    /// As [`start`](Self::start); these values are no less secret.
+    pub fn start_hiding(command: &str, log: &Path, known: Vec<String>) -> io::Result<Launched> {
         let file = File::create(log)?;
         let (output, input) = io::pipe()?;
         let mut shell = Command::new("/bin/sh");
@@ -49,7 +55,15 @@ impl Launched {
         drop(shell);
         lock(&RUNNING).push(child.id());
         let tail = Arc::new(Mutex::new(VecDeque::new()));
-        let secrets = redact::words(command).map(|words| redact::command(&words).secrets).unwrap_or_default();
+        let mut secrets =
+            redact::words(command).map(|words| redact::command(&words).secrets).unwrap_or_default();
+        secrets.extend(known);
+        // The server inherits them, and some print what they were given.
+        secrets.extend(redact::secrets_of(
+            std::env::vars_os()
+                .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))),
+        ));
+        secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
         let kept = Arc::clone(&tail);
         let reader = std::thread::Builder::new()
             .name("server log".to_owned())

@@ -23,7 +23,7 @@ pub struct Clock {
 impl Clock {
     /// Starts the run's time. The wall clock is read here, once.
     pub fn start() -> Clock {
-        let origin_ns = read(ClockId::CLOCK_MONOTONIC);
+        let origin_ns = monotonic_ns();
         let wall_ns = read(ClockId::CLOCK_REALTIME);
         Clock { origin_ns, wall_start: SystemTime::UNIX_EPOCH + Duration::from_nanos(wall_ns) }
     }
@@ -35,7 +35,7 @@ impl Clock {
         let now = SystemTime::UNIX_EPOCH + Duration::from_nanos(read(ClockId::CLOCK_REALTIME));
         let since = wall_start.and_then(|start| now.duration_since(start).ok()).unwrap_or_default();
         let elapsed = since.max(known + Duration::from_millis(1));
-        let origin_ns = read(ClockId::CLOCK_MONOTONIC).wrapping_sub(elapsed.as_nanos() as u64);
+        let origin_ns = monotonic_ns().wrapping_sub(elapsed.as_nanos() as u64);
         Clock { origin_ns, wall_start: now.checked_sub(elapsed).unwrap_or(now) }
     }
 
@@ -46,7 +46,7 @@ impl Clock {
 
     /// Nanoseconds since the start.
     pub fn now_ns(&self) -> u64 {
-        self.since_origin(read(ClockId::CLOCK_MONOTONIC))
+        self.since_origin(monotonic_ns())
     }
 
     /// A reading of `CLOCK_MONOTONIC` on this clock. The origin of a resumed run may lie before the machine's start:
@@ -92,15 +92,20 @@ thread_local! {
 fn sample_mapping() -> i64 {
     let mut best = (u64::MAX, 0);
     for _ in 0..MAPPING_TRIES {
-        let before = read(ClockId::CLOCK_MONOTONIC);
+        let before = monotonic_ns();
         let wall = read(ClockId::CLOCK_REALTIME);
-        let after = read(ClockId::CLOCK_MONOTONIC);
+        let after = monotonic_ns();
         let width = after.saturating_sub(before);
         if width < best.0 {
             best = (width, wall as i64 - (before + width / 2) as i64);
         }
     }
     best.1
+}
+
+/// `CLOCK_MONOTONIC`, ns.
+pub(crate) fn monotonic_ns() -> u64 {
+    read(ClockId::CLOCK_MONOTONIC)
 }
 
 fn read(clock: ClockId) -> u64 {

@@ -22,6 +22,7 @@ use crate::http2::{Found, Pool};
 use crate::redact::Redactor;
 use crate::socket::StampedSocket;
 use crate::source::Sources;
+use crate::timer;
 use crate::tls;
 use crate::transport::Transport;
 use crate::url::{Scheme, TargetUrl};
@@ -249,9 +250,9 @@ impl Connector {
 
     async fn open_as(&self, http: HttpVersion) -> Result<(Transport, u64), Failure> {
         let limit = self.shared.timeouts.connect;
-        match tokio::time::timeout(limit, self.shared.open(http, self.kernel_stamps, &self.sources)).await {
-            Ok(opened) => opened.map_err(|failure| self.shared.redactor.failure(failure)),
-            Err(_) => Err(self.shared.too_slow(limit)),
+        match timer::timeout(limit, self.shared.open(http, self.kernel_stamps, &self.sources)).await {
+            Some(opened) => opened.map_err(|failure| self.shared.redactor.failure(failure)),
+            None => Err(self.shared.too_slow(limit)),
         }
     }
 }

@@ -91,7 +91,8 @@ impl Scanner {
 
     /// Reads the event at the start of `input` if it is like the last one; its text goes to `texts`. `close` takes
     /// what must follow it. None, with nothing done, if something else is there.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "it is called in one place, at every event")]
+    #[inline(always)]
     pub(crate) fn read_alike<'s, 'a>(
         &'s mut self,
         input: &'a [u8],
@@ -99,7 +100,7 @@ impl Scanner {
         texts: &mut Texts,
     ) -> Option<Known<'s, 'a>> {
         let template = &mut self.templates[0];
-        let Alike { text, escaped, rest } = template.read(input)?;
+        let Alike { text, escaped, rest } = template.read_next(input)?;
         let rest = close(rest)?;
         let again = template.is_known_again();
         let delta = template.says();

@@ -21,6 +21,7 @@ use tokio::sync::Notify;
 
 use crate::exchange::StampSource;
 use crate::failure::{Failure, FailureKind};
+use crate::timer;
 use crate::transport::Transport;
 
 pub(crate) use arrivals::{Arrival, Arrivals};
@@ -131,10 +132,8 @@ impl Pool {
                 return Ok(Found::Declined(transport, connect_ns));
             }
             Ok((transport, connect_ns)) => {
-                match tokio::time::timeout(limit, Link::open(transport, connect_ns)).await {
-                    Ok(opened) => opened,
-                    Err(_) => Err(refused("it sent no settings in time")),
-                }
+                let opened = timer::timeout(limit, Link::open(transport, connect_ns)).await;
+                opened.unwrap_or_else(|| Err(refused("it sent no settings in time")))
             }
             Err(failure) => Err(failure),
         };

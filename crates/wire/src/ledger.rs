@@ -24,6 +24,8 @@ pub(crate) struct Ledger {
     usage_per_event: bool,
     engine_per_event: bool,
     finished: bool,
+    /// The count that each event tells, while nothing else can matter; none if it is not so plain.
+    plain: Option<Count>,
     /// The last that were told; completion tokens of the first choice, or of all by the last usage.
     counts: Counts,
     /// Output tokens of each further choice.
@@ -53,13 +55,17 @@ impl Ledger {
     /// Enters one event. `again` if of its counts only those of the output can differ from those of the event before.
     #[inline]
     pub(crate) fn enter(&mut self, delta: &Delta, again: bool) -> Result<Entry, Fell> {
+        match self.plain {
+            Some(count) if again && is_alone(count, delta) && delta.counts.value(count) > self.told => {
+                Ok(self.enter_next(delta, count))
+            }
+            _ => self.enter_any(delta, again),
+        }
+    }
+
+    fn enter_any(&mut self, delta: &Delta, again: bool) -> Result<Entry, Fell> {
         let payload = u32::from(delta.payload.is_some());
         self.token_ids += u64::from(delta.token_ids);
-        let to = delta.counts.value(Count::Completion);
-        let is_next = again && to > self.told && !delta.counts.is_told(Count::EngineGenerated);
-        if is_next && self.usage_per_event && !self.finished && self.others.is_empty() {
-            return Ok(self.enter_next(payload, to));
-        }
         if !again {
             self.enter_rare(delta);
         }
@@ -78,6 +84,7 @@ impl Ledger {
             self.counted_by_usage += payload & u32::from(by_usage.is_some());
             self.counted_by_engine += payload & u32::from(by_engine.is_some());
         }
+        self.plain = self.plain();
         let told = if self.usage_per_event {
             by_usage
         } else if self.token_ids > 0 {
@@ -91,13 +98,29 @@ impl Ledger {
         Ok(Entry { tokens: Some(u32::try_from(count).unwrap_or(u32::MAX)), rose })
     }
 
-    /// The common case: the usage of the event before, but for more output tokens.
+    fn plain(&self) -> Option<Count> {
+        match (self.usage_per_event, self.engine_per_event) {
+            _ if self.finished || !self.others.is_empty() => None,
+            (true, _) => Some(Count::Completion),
+            (false, true) if self.token_ids == 0 => Some(Count::EngineGenerated),
+            (false, _) => None,
+        }
+    }
+
+    /// The common case: the counts of the event before, but for more output tokens.
     #[inline]
-    fn enter_next(&mut self, payload: u32, to: u64) -> Entry {
+    fn enter_next(&mut self, delta: &Delta, count: Count) -> Entry {
+        let to = delta.counts.value(count);
+        let payload = u32::from(delta.payload.is_some());
         self.payload_events += payload;
         self.open_payload_events += payload;
-        self.counted_by_usage += payload;
-        self.counts.put(Count::Completion, to);
+        if count == Count::Completion {
+            self.token_ids += u64::from(delta.token_ids);
+            self.counted_by_usage += payload;
+        } else {
+            self.counted_by_engine += payload;
+        }
+        self.counts.put(count, to);
         self.told = to;
         Entry { tokens: Some(u32::try_from(to).unwrap_or(u32::MAX)), rose: true }
     }
@@ -225,6 +248,15 @@ impl Ledger {
     }
 }
 
+/// True if an event tells this count of its output and no other that could matter.
+#[inline]
+fn is_alone(count: Count, delta: &Delta) -> bool {
+    match count {
+        Count::Completion => !delta.counts.is_told(Count::EngineGenerated),
+        _ => delta.counts.has_no_usage() && delta.token_ids == 0,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Fell, Ledger};
@@ -330,6 +362,39 @@ mod tests {
         let last = Delta { counts: counts(&told), ..event(true, None) };
         enter(&mut ledger, &[event(true, Some(u64::MAX)), other(1), other(2), last]);
         assert_eq!(ledger.completion_tokens(), Some(u64::MAX));
+    }
+
+    #[test]
+    fn the_short_way_tells_what_the_long_way_tells() {
+        let engine =
+            |generated| Delta { counts: counts(&[(Count::EngineGenerated, generated)]), ..event(true, None) };
+        let both = Delta {
+            counts: counts(&[(Count::Prompt, 5), (Count::Completion, 9), (Count::EngineGenerated, 9)]),
+            ..event(true, None)
+        };
+        let ids = |completion| Delta { token_ids: 1, ..event(true, completion) };
+        let streams = [
+            vec![event(true, Some(1)), event(true, Some(2)), event(true, Some(2)), event(true, Some(7))],
+            vec![event(true, Some(1)), ids(Some(2)), both.clone(), finish(true, Some(9)), ids(Some(9))],
+            vec![engine(1), engine(2), engine(2), event(true, Some(3)), engine(5), both],
+            vec![engine(1), ids(None), engine(2), engine(3)],
+        ];
+        for events in streams {
+            let (mut short, mut long) = (Ledger::default(), Ledger::default());
+            let mut before: Option<&Delta> = None;
+            for event in &events {
+                // What differs from the event before in more than its output is never told as known.
+                let told =
+                    |count| before.is_some_and(|before| before.counts.get(count) == event.counts.get(count));
+                let again = before.is_some() && told(Count::Prompt) && event.rare.is_none();
+                assert_eq!(short.enter(event, again), long.enter_any(event, again), "{events:?}");
+                before = Some(event);
+            }
+            let said = |ledger: &Ledger| {
+                (ledger.source(), ledger.completion_tokens(), ledger.payload_events(), ledger.token_ids)
+            };
+            assert_eq!(said(&short), said(&long), "{events:?}");
+        }
     }
 
     #[test]

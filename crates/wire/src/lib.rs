@@ -44,6 +44,7 @@ pub mod response;
 mod socket;
 mod source;
 pub mod sse;
+mod timer;
 mod tls;
 mod transport;
 mod url;

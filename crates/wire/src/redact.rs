@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use crate::failure::Failure;
 use crate::headers::Headers;
 
-pub use command::{Command, command, json, line, variable, words};
+pub use command::{Command, command, json, line, secrets_of, variable, words};
 pub use text::text;
 
 /// What stands in a secret's place.

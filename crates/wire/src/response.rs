@@ -53,7 +53,7 @@ pub struct ResponseReader {
     mode: Mode,
     head_bytes: Vec<u8>,
     head: Option<Head>,
-    /// The body is an event stream, and not compressed.
+    /// The body is a stream of events or lines, and not compressed.
     is_plain_stream: bool,
     /// Only for a compressed body.
     decoder: Option<Box<Decoder>>,
@@ -136,7 +136,7 @@ impl ResponseReader {
         }
     }
 
-    /// The common case: chunks of a plain event stream that lie whole in what arrived. Returns what is behind them.
+    /// The common case: chunks of a plain stream that lie whole in what arrived. Returns what is behind them.
     #[inline]
     fn feed_whole_chunks<'a, S: EventSink>(
         &mut self,
@@ -156,11 +156,12 @@ impl ResponseReader {
         input
     }
 
-    /// Takes data of the event stream: the events like those before at once, all others step by step.
+    /// Takes data of the stream: the events like those before at once, all others step by step.
     #[inline]
     fn read_stream<S: EventSink>(&mut self, mut data: &[u8], stamp: &Stamp, sink: &mut S) {
-        if self.framer.is_between_events() {
-            match self.events.take_alike(&mut data, false, stamp, sink) {
+        let lines = self.mode == Mode::Lines;
+        if self.is_between(lines) {
+            match self.events.take_alike(&mut data, lines, stamp, sink) {
                 Ok(()) if data.is_empty() => return,
                 Ok(()) => {}
                 Err(failure) => return self.fail(*failure),
@@ -303,7 +304,7 @@ impl ResponseReader {
                 Content::Json | Content::Html | Content::Other => Mode::Capture,
             };
             self.decoder = Decoder::new(head.encoding).map(Box::new);
-            self.is_plain_stream = self.mode == Mode::Stream && self.decoder.is_none();
+            self.is_plain_stream = matches!(self.mode, Mode::Stream | Mode::Lines) && self.decoder.is_none();
             self.head = Some(head);
             self.first_byte_ns = Some(stamp.arrival_ns);
             sink.first_byte(stamp.arrival_ns);
@@ -383,8 +384,7 @@ impl ResponseReader {
     ) -> Result<(), Failure> {
         let lines = self.mode == Mode::Lines;
         loop {
-            let between = if lines { self.lines.is_between_lines() } else { self.framer.is_between_events() };
-            if between {
+            if self.is_between(lines) {
                 self.events.take_alike(data, lines, &stamp, sink).map_err(|failure| *failure)?;
             }
             let next = match self.mode {
@@ -397,6 +397,12 @@ impl ResponseReader {
                 Err(too_long) => return Err(Failure::new(FailureKind::Malformed, too_long.to_string())),
             }
         }
+    }
+
+    /// True if what comes now begins a new event.
+    #[inline]
+    fn is_between(&self, lines: bool) -> bool {
+        if lines { self.lines.is_between_lines() } else { self.framer.is_between_events() }
     }
 
     /// Ends the body: an event that lacks only its empty line is taken, half an event is not.

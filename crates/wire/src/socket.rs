@@ -36,6 +36,8 @@ pub(crate) struct StampedSocket {
     kernel_stamps: u64,
     /// Ask the kernel for bytes, whatever the event loop knows of the socket.
     immediate: bool,
+    /// The event loop was asked to wake us when there is something to read.
+    awaited: bool,
 }
 
 impl StampedSocket {
@@ -50,6 +52,7 @@ impl StampedSocket {
             reads: 0,
             kernel_stamps: 0,
             immediate: false,
+            awaited: false,
         }
     }
 
@@ -135,8 +138,11 @@ impl AsyncRead for StampedSocket {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         loop {
-            if !self.immediate {
-                ready!(self.stream.poll_read_ready(cx))?;
+            // Who was woken need not ask whether there is something: the read itself finds out.
+            if !self.immediate && !std::mem::take(&mut self.awaited) {
+                let ready = self.stream.poll_read_ready(cx);
+                self.awaited = ready.is_pending();
+                ready!(ready)?;
             }
             match self.receive(buffer.initialize_unfilled()) {
                 Ok(length) => {

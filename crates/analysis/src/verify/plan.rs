@@ -44,8 +44,17 @@ pub(super) fn limit(run: &Run, cell: &Cell, reason: &Reason) -> Option<(Option<u
     let needed = match reason.rule {
         ReasonRule::ModelLength => (if decode { each } else { context }, run.model.max_length),
         ReasonRule::ConcurrentRequests => (u64::from(cell.concurrency), run.capacity.concurrent_requests),
-        // The engine's own block figures may have decided, and they are not in the record.
-        ReasonRule::KvTokens if run.settings.prompts == Some(Prompts::Unique) => return None,
+        // With prompts of their own the engine's block figures decide where it tells them.
+        ReasonRule::KvTokens if decode && run.settings.prompts == Some(Prompts::Unique) => {
+            let requests = u64::from(cell.concurrency);
+            match run.capacity.kv_blocks {
+                Some(blocks) => {
+                    let needed = blocks.in_tokens(blocks.needed(requests, each));
+                    (needed, Some(blocks.in_tokens(blocks.blocks)))
+                }
+                None => (each.saturating_mul(requests), run.capacity.kv_tokens),
+            }
+        }
         ReasonRule::KvTokens if decode => {
             (each.saturating_mul(u64::from(cell.concurrency)), run.capacity.kv_tokens)
         }

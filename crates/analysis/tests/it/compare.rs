@@ -1,9 +1,10 @@
 //! Runs compared.
 
 use tokometer_analysis::{AnalysisError, CompareOptions, Gate, compare, parse_service_level};
-use tokometer_record::comparison::{Comparison, Metric, NoticeCode, PairedBy, Severity, Verdict};
+use tokometer_record::comparison::{Comparison, Metric, NoticeCode, PairedBy, Severity, SloMiss, Verdict};
+use tokometer_record::telemetry::CellTelemetry;
 use tokometer_record::{
-    Cell, Interval, Phase, Run, Spread, Status, Throughput, Tool, Window, import, published,
+    Accelerator, Cell, Interval, Phase, Run, Spread, Status, Throughput, Tool, Window, import, published,
 };
 
 use crate::build::settings;
@@ -14,7 +15,7 @@ fn imported() -> [Run; 2] {
 }
 
 /// A valid decode cell with six batches around `rate`, spread by `noise` (relative).
-fn decode(context: u64, concurrency: u32, rate: f64, noise: f64) -> Cell {
+pub(crate) fn decode(context: u64, concurrency: u32, rate: f64, noise: f64) -> Cell {
     let batches: Vec<f64> =
         [-1.0, 1.0, -0.5, 0.5, -0.2, 0.2].iter().map(|step| rate * (1.0 + noise * step)).collect();
     let mut cell = Cell::planned(Phase::Decode, context, concurrency);
@@ -39,7 +40,7 @@ fn decode(context: u64, concurrency: u32, rate: f64, noise: f64) -> Cell {
     cell
 }
 
-fn run(id: &str, cells: Vec<Cell>) -> Run {
+pub(crate) fn run(id: &str, cells: Vec<Cell>) -> Run {
     let mut run = Run::new(id.to_owned(), Tool::default(), settings());
     run.cells = cells;
     run
@@ -119,11 +120,42 @@ fn users_of_the_published_matrices() {
     let users = comparison.users.unwrap();
     let answers: Vec<[Option<u32>; 2]> =
         users.contexts.iter().map(|context| [context.runs[0].users, context.runs[1].users]).collect();
-    // 8K × 2 of the first has a TTFT of 1,225 ms: what lies above it does not count, and is told.
+    // 8K × 2 of the first has a TTFT of 1,225 ms: what lies above it counts, and it is told.
     let some = |one: u32, other: u32| [Some(one), Some(other)];
-    assert_eq!(answers, [some(1, 32), some(16, 32), some(8, 16), some(8, 8), some(4, 8), some(2, 1)]);
+    assert_eq!(answers, [some(16, 32), some(16, 32), some(8, 16), some(8, 8), some(4, 8), some(2, 1)]);
     let first = &users.contexts[0].runs[0];
-    assert_eq!((first.next, first.why.as_deref(), first.highest), (Some(2), Some("TTFT 1.23 s"), Some(16)));
+    let said = |miss: &SloMiss| format!("{}: {}", miss.concurrency, miss.why);
+    assert_eq!(first.next.as_ref().map(said).as_deref(), Some("32: 38.5 tok/s"));
+    assert_eq!(first.below.iter().map(said).collect::<Vec<_>>(), ["2: TTFT 1.23 s"]);
+}
+
+#[test]
+fn rates_per_gpu_and_energy_are_compared() {
+    let made = |id: &str, rate: f64, gpus: u32, joules: f64| {
+        let mut cell = decode(8192, 1, rate, 0.002);
+        cell.telemetry = Some(CellTelemetry { joules_per_token: Some(joules), ..CellTelemetry::default() });
+        let mut run = run(id, vec![cell]);
+        run.hardware.accelerators =
+            vec![Accelerator { name: "H200 SXM".to_owned(), count: gpus, memory_gb: None }];
+        run
+    };
+    let comparison = plain(&[made("a", 100.0, 4, 2.0), made("b", 150.0, 8, 3.0)]);
+    let pair = &comparison.against[0].pairs[0];
+    let per_gpu = pair.metric(Metric::PerGpuRate).unwrap();
+    assert!((per_gpu.ratio.unwrap() - 0.75).abs() < 1e-12 && per_gpu.verdict == Verdict::Slower);
+    assert_eq!(per_gpu.base.unwrap().value, 99.0 / 4.0);
+    let [low, high] = per_gpu.interval.unwrap();
+    let [low_total, high_total] = pair.metric(Metric::TotalRate).unwrap().interval.unwrap();
+    assert!((low_total / low - 2.0).abs() < 1e-9 && (high_total / high - 2.0).abs() < 1e-9);
+    let energy = pair.metric(Metric::EnergyPerToken).unwrap();
+    assert_eq!((energy.ratio, energy.verdict), (Some(1.5), Verdict::NotTested));
+    assert!(!Metric::EnergyPerToken.higher_is_better() && Metric::VerifyStepsRate.higher_is_better());
+    assert!(
+        gated(&[made("a", 100.0, 4, 2.0), made("b", 100.0, 4, 2.2)], "energy_per_token>2.1").gate_failed()
+    );
+    // As many on both sides: nothing that the total rate does not say.
+    let comparison = plain(&[made("a", 100.0, 4, 2.0), made("b", 150.0, 4, 3.0)]);
+    assert!(comparison.against[0].pairs[0].metric(Metric::PerGpuRate).is_none());
 }
 
 #[test]

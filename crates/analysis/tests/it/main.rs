@@ -19,6 +19,7 @@ mod quantities;
 mod repeats;
 mod speculative;
 mod statuses;
+mod sweep;
 mod synthetic;
 mod telemetry;
 mod truth;

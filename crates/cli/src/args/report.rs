@@ -1,4 +1,4 @@
-//! `report` and `import`: a run shown, a result brought in.
+//! `report`, `import` and `schema`: a run shown, a result brought in, documents described.
 
 use std::path::PathBuf;
 
@@ -17,6 +17,9 @@ pub(crate) struct ReportArgs {
     /// What to print
     #[arg(long, value_enum, default_value = "terminal")]
     pub(crate) format: FormatArg,
+    /// Print what would leave this machine if the run were published: every text of its record, and its files
+    #[arg(long, conflicts_with_all = ["format", "chart"])]
+    pub(crate) preview: bool,
     /// What a picture shows (svg, png) [default: card]
     #[arg(long, value_enum, value_name = "NAME")]
     pub(crate) chart: Option<ChartArg>,
@@ -34,6 +37,17 @@ pub(crate) struct ImportArgs {
     /// Print only the path of the page
     #[arg(long)]
     pub(crate) quiet: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SchemaArgs {
+    /// The document: run.json, what compare, verify and analyse print with --json, or a sweep's summary
+    #[arg(value_name = "NAME", default_value = "run", value_parser = names())]
+    pub(crate) name: String,
+}
+
+fn names() -> clap::builder::PossibleValuesParser {
+    tokometer_record::schema::ALL.map(|(name, _)| name).into()
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

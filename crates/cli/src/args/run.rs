@@ -10,7 +10,7 @@ use super::output::OutputArgs;
 use super::resume::ResumeArgs;
 use super::target::TargetArgs;
 
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(
     after_help = "Every option can also stand in tokometer.toml (the section is the heading's: [matrix], [method], \
                   [target] for the server, …) or in a variable TOKOMETER_<OPTION>; see tokometer config show.\n\n\

@@ -81,7 +81,34 @@ pub(crate) fn text(calibration: &Calibration) -> String {
         let mark = if check.passed { "ok  " } else { "FAIL" };
         let _ = writeln!(out, "  {mark} {}: {}", check.name, check.found);
     }
+    let _ = writeln!(out, "\n{}", verdict(c));
     out
+}
+
+/// What the host can measure, in one line.
+fn verdict(calibration: &Calibration) -> String {
+    let c = calibration;
+    let load = format!("{} streams × {} tokens/s", c.streams, c.rate);
+    let failed: Vec<&str> =
+        c.checks.iter().filter(|check| !check.passed).map(|check| check.name.as_str()).collect();
+    if !failed.is_empty() {
+        return format!(
+            "verdict: this host does not measure {load} truthfully; it fails: {}. Lower --streams or --rate, or try \
+             again while nothing else runs",
+            failed.join("; ")
+        );
+    }
+    let gaps = match c.gap_error.n {
+        0 => "gaps not judged".to_owned(),
+        _ => format!("gaps to {}", ms(c.gap_error.p99_ms)),
+    };
+    let most = c.ceiling.as_ref().map_or_else(String::new, |ceiling| {
+        format!("; {:.0} events/s went through at most", ceiling.events_per_second)
+    });
+    format!(
+        "verdict: this host measures {load} truthfully: TTFT to {}, {gaps} (p99), every token counted{most}",
+        ms(c.ttft_error.p99_ms)
+    )
 }
 
 fn errors(errors: Errors) -> String {

@@ -49,6 +49,7 @@ pub(crate) fn demo(args: DemoArgs) -> anyhow::Result<u8> {
         may_ask: false,
         preset: args.preset,
         resume: None,
+        sweep: None,
     };
     let code = session.resuming(&args.resume).and_then(Session::run);
     server.stop();

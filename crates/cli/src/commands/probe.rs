@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde_json::Value;
+use tokometer_record::Capacity;
 use tokometer_target::{Conformance, ConformanceOptions, Framing, ProbeOptions, RouteConformance, Target};
 use tokometer_wire::clock::Clock;
 
@@ -30,7 +31,7 @@ async fn ask(args: &ProbeArgs, clock: Clock) -> anyhow::Result<String> {
         Some(url) => url.clone(),
         None => server::find(&tokometer_target::USUAL_PORTS, !args.json, args.json).await?,
     };
-    let server = server::reach(&url, &args.target, IDLE, clock)?;
+    let server = server::reach(&url, &args.target, &[], IDLE, clock)?;
     let options = ProbeOptions { model: args.target.model.clone(), no_requests: args.no_requests };
     let target = tokometer_target::probe(&server.control, &options).await?;
     let conformance = if args.no_requests {
@@ -77,13 +78,7 @@ impl Page {
         for fact in &target.evidence {
             self.line(&fact.field, &format!("{} ({})", fact.value, fact.source));
         }
-        if let Some(blocks) = target.kv_blocks {
-            let per_request = format!("{:.1} fixed per request", blocks.fixed_per_request);
-            self.line(
-                "kv_blocks",
-                &format!("{} of {} tokens, {per_request}", blocks.blocks, blocks.block_tokens),
-            );
-        }
+        self.capacity(&target.capacity);
         self.heading("not known");
         for (field, reason) in &target.unknown {
             self.line(field, reason);
@@ -103,6 +98,30 @@ impl Page {
             "salted by",
             &format!("chat {}, completions {}", salt(&field["chat"]), salt(&field["completions"])),
         );
+    }
+
+    /// What the server can hold, with the source of each figure.
+    fn capacity(&mut self, capacity: &Capacity) {
+        self.heading("capacity");
+        let told = |source: &Option<String>| {
+            source.as_ref().map_or_else(String::new, |source| format!(" ({source})"))
+        };
+        if let Some(tokens) = capacity.kv_tokens {
+            self.line("KV tokens", &format!("{tokens}{}", told(&capacity.kv_source)));
+        }
+        for (rank, tokens) in capacity.kv_tokens_per_rank.iter().enumerate() {
+            self.line(&format!("  rank {rank}"), &tokens.to_string());
+        }
+        if let Some(blocks) = capacity.kv_blocks {
+            let fixed = format!("each request takes {:.1} whatever its length", blocks.fixed_per_request);
+            self.line("KV blocks", &format!("{} of {} tokens, {fixed}", blocks.blocks, blocks.block_tokens));
+        }
+        if let Some(requests) = capacity.concurrent_requests {
+            self.line("requests at once", &format!("{requests}{}", told(&capacity.concurrent_source)));
+        }
+        if *capacity == Capacity::default() {
+            self.line("unknown", "the reasons stand below");
+        }
     }
 
     fn conformance(&mut self, conformance: &Conformance) -> anyhow::Result<()> {

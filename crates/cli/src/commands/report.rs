@@ -5,11 +5,16 @@ use tokometer_report::{Format, Picture};
 
 use crate::args::report::{FormatArg, ReportArgs};
 use crate::failure::Hinted;
+use crate::publication::Publication;
 use crate::{compat, details, out};
 
 /// Shows a record.
 pub(crate) fn report(args: &ReportArgs) -> anyhow::Result<u8> {
     let folder = RunFolder::open(&args.run)?;
+    if args.preview {
+        out::result(&Publication::of(&folder)?.text())?;
+        return Ok(0);
+    }
     let run = folder.load_run()?;
     if args.chart.is_some() && !matches!(args.format, FormatArg::Svg | FormatArg::Png) {
         let hint = "add --format svg or --format png";

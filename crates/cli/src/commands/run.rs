@@ -6,6 +6,7 @@ use crate::session::Session;
 /// Measures a live server.
 pub(crate) fn run(args: RunArgs) -> anyhow::Result<u8> {
     let RunArgs { url, target, machine, matrix, output, resume, preset } = args;
-    let session = Session { url, target, machine, matrix, output, may_ask: true, preset, resume: None };
+    let session =
+        Session { url, target, machine, matrix, output, may_ask: true, preset, resume: None, sweep: None };
     session.resuming(&resume)?.run()
 }

@@ -1,7 +1,13 @@
 //! `tokometer schema`.
 
-/// Prints the JSON Schema of the record.
-pub(crate) fn schema() -> anyhow::Result<u8> {
-    crate::out::result_line(&serde_json::to_string_pretty(&tokometer_record::schema::run())?)?;
+use tokometer_record::schema;
+
+use crate::args::report::SchemaArgs;
+
+/// Prints the JSON Schema of a document.
+pub(crate) fn schema(args: &SchemaArgs) -> anyhow::Result<u8> {
+    let found = schema::ALL.iter().find(|(name, _)| *name == args.name);
+    let make = found.map_or(schema::run as fn() -> _, |(_, make)| *make);
+    crate::out::result_line(&serde_json::to_string_pretty(&make())?)?;
     Ok(0)
 }

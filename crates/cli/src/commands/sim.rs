@@ -1,11 +1,8 @@
 //! `tokometer sim`.
 
-use std::path::Path;
-
-use anyhow::Context;
 use tokio::io::AsyncReadExt;
 use tokometer_load::LoadEngine;
-use tokometer_sim::{Profile, Server, ServerOptions};
+use tokometer_sim::{Profile, Server, ServerOptions, SimError, TruthTo};
 
 use crate::args::sim::SimArgs;
 use crate::failure::Hinted;
@@ -37,9 +34,6 @@ pub(crate) fn sim(args: &SimArgs) -> anyhow::Result<u8> {
         })?),
         (None, None) => None,
     };
-    if let Some(path) = &args.truth {
-        check_writable(path)?;
-    }
     // Where the limit is lower, streams beyond it are refused one by one.
     LoadEngine::reserve_descriptors(STREAMS).ok();
     let name = profile.name().to_owned();
@@ -50,10 +44,19 @@ pub(crate) fn sim(args: &SimArgs) -> anyhow::Result<u8> {
         dialect: args.dialect,
         faults: args.faults.clone(),
         events_per_write: args.events_per_write,
-        truth: args.truth.is_some(),
+        truth: args.truth.clone().map(TruthTo::File),
         ..ServerOptions::default()
     };
-    let server = Server::start(profile, options)?;
+    let server = Server::start(profile, options).map_err(|error| match &args.truth {
+        // What cannot be written at the end is told at the start.
+        Some(path) if matches!(error, SimError::Truth(_)) => {
+            anyhow::Error::new(error).context(Hinted::usage(
+                format!("cannot write the truth to {}", path.display()),
+                "give another file with --truth",
+            ))
+        }
+        _ => error.into(),
+    })?;
     out::result_line(&format!(
         "simulated engine, profile {name}, model {model}: http://{} (Ctrl-C ends it)",
         server.addr()
@@ -69,25 +72,13 @@ pub(crate) fn sim(args: &SimArgs) -> anyhow::Result<u8> {
     })?;
     // A read of standard input that hangs must not keep the process.
     runtime.shutdown_background();
-    if let (Some(truth), Some(path)) = (server.stop_and_tell(), &args.truth) {
-        truth.save(path)?;
-    }
+    server.stop_and_save()?;
     Ok(0)
 }
 
 /// A profile by built-in name, or from a run record.
 pub(crate) fn profile(name: &str) -> anyhow::Result<Profile> {
     Ok(Profile::load(name)?)
-}
-
-/// What cannot be written at the end is told at the start.
-fn check_writable(path: &Path) -> anyhow::Result<()> {
-    std::fs::File::create(path).map(drop).with_context(|| {
-        Hinted::usage(
-            format!("cannot write the truth to {}", path.display()),
-            "give another file with --truth",
-        )
-    })
 }
 
 async fn input_ends() {

@@ -257,7 +257,7 @@ mod tests {
         assert_eq!(value("matrix.prefill_repeats"), ["2"]);
         assert_eq!(value("method.adaptive"), ["true"]);
         assert_eq!(value("method.temperature"), ["0.7"]);
-        assert_eq!(value("method.request_json"), [r#"{"stop":["a"],"top_k":20}"#]);
+        assert_eq!(value("method.request_json"), [r#"{"top_k":20,"stop":["a"]}"#]);
         assert_eq!(value("method.corpus"), ["up/a.txt"], "as seen from the file");
         assert_eq!(value("sim.port"), ["9000"]);
     }

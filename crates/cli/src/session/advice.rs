@@ -76,6 +76,9 @@ fn start_it(failure: &Failure) -> &'static str {
         }
         FailureKind::Reset => "if the server speaks TLS, give its address as https://…; else look at its log",
         FailureKind::Timeout => "the server may still be loading its model: look at its log, then try again",
+        FailureKind::Connect if failure.message.contains("no free local port") => {
+            "ports of connections that have closed are free again after a minute"
+        }
         _ => "start the server, or give another address: tokometer run HOST:PORT",
     }
 }

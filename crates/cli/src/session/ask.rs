@@ -67,12 +67,6 @@ pub(super) fn plan_text(run: &Run, plan: &Plan) -> String {
     text.trim_end().to_owned()
 }
 
-/// Asks whether to start.
-pub(super) fn confirmed() -> std::io::Result<bool> {
-    let answer = out::ask("start? [Y/n] ")?;
-    Ok(answer.is_empty() || answer.eq_ignore_ascii_case("y") || answer.eq_ignore_ascii_case("yes"))
-}
-
 fn heading(run: &Run) -> String {
     let engine = match (&run.engine.name, &run.engine.version) {
         (Some(name), Some(version)) => format!("{name} {version}"),

@@ -22,9 +22,11 @@ impl Session {
                 Hinted::new("the page could not be written", hint)
             })
         });
-        if self.output.json {
+        // The result of a sweep is the sweep's.
+        let alone = self.sweep.is_none();
+        if alone && self.output.json {
             out::result_line(&tokometer_report::json(run)?)?;
-        } else if !self.output.quiet {
+        } else if alone && !self.output.quiet {
             out::result(&tokometer_report::terminal(run, out::width(), out::colour()))?;
             if self.preset == Some(Preset::Compat)
                 && run.cells.iter().any(|cell| cell.traces().next().is_some())
@@ -40,7 +42,9 @@ impl Session {
         }
         saved?;
         if self.output.quiet {
-            out::result_line(&page.display().to_string())?;
+            if alone {
+                out::result_line(&page.display().to_string())?;
+            }
         } else {
             out::say(&format!("page:   {}", page.display()));
         }

@@ -40,7 +40,7 @@ const PORTS: [(&str, u16); 10] = [
 ];
 
 /// Where a server will answer that is started by `command`.
-pub(super) fn url(command: &str) -> anyhow::Result<String> {
+pub(crate) fn url(command: &str) -> anyhow::Result<String> {
     let words = redact::words(command).unwrap_or_default();
     let mut ports =
         words.iter().zip(words.iter().skip(1).map(Some).chain([None])).filter_map(|(word, next)| {
@@ -93,7 +93,7 @@ impl Launch {
             Hinted::new(format!("cannot make {}", folder.display()), "give another folder with --out")
         })?;
         let log = folder.join(format!("server-{}.log", uuid::Uuid::now_v7()));
-        let launched = Launched::start(command, &log).with_context(|| {
+        let launched = Launched::start_hiding(command, &log, server.secrets.clone()).with_context(|| {
             Hinted::new("the server could not be started", "look at the command of --launch")
         })?;
         let quiet = session.output.quiet;
@@ -222,7 +222,7 @@ impl std::fmt::Display for Interrupted {
 impl std::error::Error for Interrupted {}
 
 /// The exit code of an error that only says that the user ended the run.
-pub(super) fn interrupted(error: &anyhow::Error) -> Option<u8> {
+pub(crate) fn interrupted(error: &anyhow::Error) -> Option<u8> {
     error.is::<Interrupted>().then_some(failure::INTERRUPTED)
 }
 

@@ -39,6 +39,9 @@ impl Observed {
             machine = find(args, run)?;
         }
         state(args, run)?;
+        if run.launch_command.is_some() {
+            run.unknown.remove("launch_command");
+        }
         Ok(Observed { machine, watch: RefCell::default(), gauges: RefCell::default() })
     }
 
@@ -147,10 +150,9 @@ fn launched(run: &mut Run, process: &ServerProcess) {
         run.unknown.insert("launch_command".to_owned(), why.to_owned());
         return;
     }
-    if run.launch_command.is_none() {
-        set(run, "launch_command", process.command(), &process.how);
-        run.launch_command = Some(process.command());
-    }
+    // What the process says is nearer than what the engine says of itself.
+    set(run, "launch_command", process.command(), &process.how);
+    run.launch_command = Some(process.command());
     let engine = run.engine.name.clone().unwrap_or_default().replace(['-', '.'], "_");
     for package in &process.packages {
         let Package { name, version, commit, repository } = package;

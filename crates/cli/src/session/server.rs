@@ -1,5 +1,6 @@
 //! From the user's words to a server: address, key, headers, TLS.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,26 +20,43 @@ const DEFAULT_KEY: &str = "OPENAI_API_KEY";
 pub(crate) struct Server {
     pub(crate) connector: Connector,
     pub(crate) control: Arc<Control>,
+    /// What the client sends and nobody may see: a launched server's log may repeat it.
+    pub(crate) secrets: Vec<String>,
 }
 
-/// Builds the clients for `url`; opens nothing yet.
-pub(crate) fn reach(url: &str, args: &TargetArgs, idle: Duration, clock: Clock) -> anyhow::Result<Server> {
+/// A shorter value of a header may well be a part of ordinary words.
+const LEAST_SECRET: usize = 8;
+
+/// Builds the clients for `url`, whose connections come from `sources` if there are any; opens nothing yet.
+pub(crate) fn reach(
+    url: &str,
+    args: &TargetArgs,
+    sources: &[IpAddr],
+    idle: Duration,
+    clock: Clock,
+) -> anyhow::Result<Server> {
     let target = TargetUrl::parse(url).map_err(|error| {
         Hinted::usage(error.to_string(), "an address looks like gpu1:8000 or https://host/v1")
     })?;
     let headers = headers(args)?;
+    let secrets = headers
+        .iter()
+        .flat_map(|(_, value)| [value.expose(), value.expose().rsplit(' ').next().unwrap_or_default()])
+        .filter(|value| value.len() >= LEAST_SECRET)
+        .map(str::to_owned)
+        .collect();
     let tls = TlsOptions { insecure: args.insecure, ca_certificate: args.cacert.clone() };
     let timeouts = Timeouts { connect: Duration::from_secs(10), idle };
     let connector = Connector::new(target, &tls, headers, clock, timeouts).map_err(|error| {
         Hinted::usage(error.to_string(), "--cacert takes a PEM file; --insecure trusts any certificate")
     })?;
-    let connector = connector.with_http(match args.http {
+    let connector = connector.with_source_addresses(sources).with_http(match args.http {
         HttpArg::Auto => HttpVersion::Auto,
         HttpArg::One => HttpVersion::One,
         HttpArg::Two => HttpVersion::Two,
     });
     let control = Arc::new(Control::new(connector.clone()));
-    Ok(Server { connector, control })
+    Ok(Server { connector, control, secrets })
 }
 
 /// The user's headers and the key. The key comes from a file or the environment, never from an argument.

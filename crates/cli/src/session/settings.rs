@@ -14,7 +14,7 @@ use crate::args::matrix::{AtEndArg, EndpointArg, MatrixArgs, OrderArg, PromptsAr
 /// Seconds of a window where the user names none.
 pub(super) const DURATION: f64 = 30.0;
 
-pub(super) fn request(args: &MatrixArgs) -> Request {
+pub(crate) fn request(args: &MatrixArgs) -> Request {
     Request {
         contexts: args.contexts.as_ref().map(|list| list.0.clone()),
         concurrency: args.concurrency.as_ref().map(|list| list.0.clone()),
@@ -36,15 +36,7 @@ pub(super) fn limits(target: &Target, args: &MatrixArgs) -> Limits {
         max_model_length: target.model.max_length,
         kv_tokens: args.kv_tokens.or(target.capacity.kv_tokens),
         concurrent_requests: target.capacity.concurrent_requests,
-        kv_blocks: if args.kv_tokens.is_some() { None } else { target.kv_blocks.map(kv_blocks) },
-    }
-}
-
-fn kv_blocks(told: tokometer_target::KvBlocks) -> tokometer_plan::KvBlocks {
-    tokometer_plan::KvBlocks {
-        blocks: told.blocks,
-        block_tokens: told.block_tokens,
-        fixed_per_request: told.fixed_per_request,
+        kv_blocks: if args.kv_tokens.is_some() { None } else { target.capacity.kv_blocks },
     }
 }
 
@@ -134,6 +126,7 @@ pub(super) fn record(session: &Session, target: &Target, plan: &Plan, threads: u
     run.state = if session.output.dry_run { RunState::DryRun } else { RunState::Running };
     run.title.clone_from(&session.output.title);
     run.note.clone_from(&session.output.note);
+    run.sweep = session.sweep.as_ref().map(|place| place.part.clone());
     run.simulated = target.simulated;
     run.target = target.address();
     run.model = target.model.clone();
@@ -142,7 +135,10 @@ pub(super) fn record(session: &Session, target: &Target, plan: &Plan, threads: u
     if let Some(tokens) = args.kv_tokens {
         run.capacity.kv_tokens = Some(tokens);
         run.capacity.kv_source = Some("stated by the user (--kv-tokens)".to_owned());
+        run.capacity.kv_tokens_per_rank.clear();
+        run.capacity.kv_blocks = None;
     }
+    run.launch_command.clone_from(&target.launch_command);
     run.evidence.clone_from(&target.evidence);
     run.unknown.clone_from(&target.unknown);
     if args.kv_tokens.is_some() {

@@ -41,6 +41,55 @@ fn the_demo_leaves_out_what_the_published_pages_leave_out() {
     }
 }
 
+/// vLLM with two data-parallel ranks and a model with recurrent layers, by hand after its labels.
+fn two_ranks() -> Scripted {
+    let label = |engine: u32| {
+        format!(
+            "vllm:cache_config_info{{block_size=\"784\",engine=\"{engine}\",kv_cache_max_concurrency=\"4.0\",\
+             kv_cache_size_tokens=\"1048576\",num_gpu_blocks=\"2800\"}} 1.0\n"
+        )
+    };
+    let metrics = label(0) + &label(1);
+    Scripted::http(move |request| match request.line.as_str() {
+        "GET /v1/models" => {
+            let models = r#"{"data":[{"id":"m","owned_by":"vllm","max_model_len":262144}]}"#;
+            (200, "application/json", models.to_owned())
+        }
+        "GET /metrics" => (200, "text/plain", metrics.clone()),
+        _ => (404, "text/plain", String::new()),
+    })
+}
+
+#[test]
+fn ranks_and_blocks_are_told_with_their_source() {
+    let server = two_ranks();
+    let probe = call(["probe", &server.url(), "--no-requests"]);
+    assert_eq!(probe.code, Some(0), "{probe:?}");
+    for words in ["2097152 (kv_cache_size_tokens of vllm:cache_config_info", "rank 1", "2800 of 784 tokens"] {
+        assert!(probe.stdout.contains(words), "{words}: {probe:?}");
+    }
+    for (prompts, needed, available) in [
+        // 128 × (8192 + 4096) fit the tokens, and with 15 fixed blocks for each they don't fit the blocks.
+        ("shared", None, None),
+        ("unique", Some(128 * (16 + 15) * 784), Some(2800 * 784)),
+    ] {
+        let out = tempfile::tempdir().unwrap();
+        let folder = out.path().to_string_lossy();
+        let matrix = ["--contexts", "8k", "--concurrency", "128", "--prompts", prompts];
+        let place = ["--out", &folder, "--dry-run", "--json"];
+        let ended = call(["run", &server.url()].into_iter().chain(matrix).chain(place));
+        let run: Run = serde_json::from_value(ended.json()).unwrap();
+        assert_eq!(run.capacity.kv_tokens_per_rank, [1_048_576; 2]);
+        assert_eq!(run.capacity.kv_blocks.unwrap().fixed_per_request, 15.0);
+        let reason = run.cells.iter().find(|cell| cell.phase == Phase::Decode).unwrap().reason.clone();
+        let figures = reason.map(|reason| (reason.needed, reason.available)).unwrap_or_default();
+        assert_eq!(figures, (needed, available), "{prompts}");
+        // What the record says is enough to compute them again.
+        let verified = call(["verify", &crate::support::only_run(out.path()).to_string_lossy()]);
+        assert_eq!(verified.code, Some(0), "{verified:?}");
+    }
+}
+
 #[test]
 fn a_dry_run_sends_no_request_that_generates() {
     let server = Scripted::models(r#"{"data":[{"id":"m","max_model_len":40000}]}"#);

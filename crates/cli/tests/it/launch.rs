@@ -209,3 +209,79 @@ fn a_server_that_never_answers_is_ended_at_its_limit() {
     ended.failed_with(1, &["did not answer within"]);
     place.nothing_is_left(1);
 }
+
+/// Ways in which a key stands in a launch command; the key at each `§`.
+const PLANTED: [&str; 12] = [
+    "true --api-key §",
+    "true --api-key=§ --port 1",
+    "VLLM_API_KEY=§ true",
+    "env HF_TOKEN=§ true",
+    "true --hf-token '§'",
+    "true --kv-transfer-config '{\"extra\": {\"token\": \"§\"}}'",
+    "true https://user:§@host/m",
+    "true 'https://host/m?X-Amz-Signature=§&a=1'",
+    "sh -c 'true --admin-api-key §'",
+    "true -H 'Authorization: Bearer §'",
+    "true --model-loader-extra-config '{\"secret_access_key\": \"§\"}'",
+    "export AWS_SECRET_ACCESS_KEY=§",
+];
+
+#[test]
+fn a_planted_secret_never_appears_whatever_the_server_does_with_it() {
+    for (number, form) in PLANTED.into_iter().enumerate() {
+        // No known beginning, no random look: only its place tells what it is.
+        let key = format!("Zq{number}planted{}Secret", number * 7919);
+        let place = Place::new();
+        // It is in the log alone, beside a name, in an error, and in the line that is shown last.
+        let launch = format!(
+            "{}; echo key {key}; echo \"api_key='{key}'\" >&2; echo 'cannot start: {key} was refused' >&2; exit 3",
+            form.replace('§', &key)
+        );
+        let ended = Ended::from(place.run(&launch).args(SMALL).output().unwrap());
+        ended.failed_with(1, &["ended before it answered"]);
+        assert!(ended.stderr.contains("cannot start: <redacted> was refused"), "{form}: {ended:?}");
+        hidden(&[&key], &ended, &place.out());
+    }
+}
+
+/// What the descendants of a process were started with.
+fn arguments_below(id: u32) -> Vec<String> {
+    let children = |id: &str| -> Vec<String> {
+        let tasks = std::fs::read_dir(format!("/proc/{id}/task")).into_iter().flatten().flatten();
+        let lists =
+            tasks.map(|task| std::fs::read_to_string(task.path().join("children")).unwrap_or_default());
+        lists.flat_map(|list| list.split_whitespace().map(str::to_owned).collect::<Vec<_>>()).collect()
+    };
+    let (mut found, mut left) = (Vec::new(), children(&id.to_string()));
+    while let Some(id) = left.pop() {
+        found.push(
+            String::from_utf8_lossy(&std::fs::read(format!("/proc/{id}/cmdline")).unwrap()).into_owned(),
+        );
+        left.extend(children(&id));
+    }
+    found
+}
+
+#[test]
+fn the_clients_key_is_in_no_record_page_log_or_child() {
+    let place = Place::new();
+    let binary = env!("CARGO_BIN_EXE_tokometer");
+    let launch = format!(
+        "echo serving with $OPENAI_API_KEY; exec {binary} sim --port {} --api-key-env OPENAI_API_KEY",
+        place.port
+    );
+    let mut running = Watched::start(place.run(&launch).args(SMALL));
+    running.wait_for("[ 1/3]");
+    let children = arguments_below(running.id());
+    assert!(children.iter().any(|arguments| arguments.contains("sim")), "{children:?}");
+    assert!(!children.iter().any(|arguments| arguments.contains(KEY)), "{children:?}");
+    let ended = running.ended();
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    hidden(&[KEY], &ended, &place.out());
+    let run = only_run(&place.out());
+    assert!(log_of(&run).contains("serving with <redacted>"), "{}", log_of(&run));
+    for format in ["terminal", "html", "json", "markdown", "csv"] {
+        let shown = crate::support::call(["report", &run.to_string_lossy(), "--format", format]);
+        assert!(shown.code == Some(0) && !shown.stdout.contains(KEY), "{format}");
+    }
+}

@@ -11,6 +11,7 @@ mod dialects;
 mod docs;
 #[cfg(unix)]
 mod endings;
+mod faults;
 mod foreign;
 mod help;
 mod house;
@@ -20,11 +21,15 @@ mod launch;
 mod machine;
 mod measured;
 mod output;
+#[cfg(target_os = "linux")]
+mod ports;
 mod repeated;
 mod resumed;
 mod scripted;
 mod secrets;
 mod servers;
 mod support;
+#[cfg(target_os = "linux")]
+mod sweep;
 mod terminal;
 mod verify;

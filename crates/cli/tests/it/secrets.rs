@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::scripted::Scripted;
-use crate::support::{Ended, SMALL, only_run, tokometer};
+use crate::support::{Ended, SMALL, call, only_run, tokometer};
 
 /// Checks that none of `secrets` is in what a call printed or left.
 pub(crate) fn hidden(secrets: &[&str], ended: &Ended, out: &Path) {
@@ -86,4 +86,38 @@ fn a_demo_takes_no_key_of_the_users() {
     let ended = Ended::from(command.output().unwrap());
     assert_eq!(ended.json()["target"]["headers"], serde_json::json!([]));
     hidden(&["sk-users"], &ended, out.path());
+}
+
+#[test]
+fn the_preview_shows_every_text_and_takes_a_last_look() {
+    const PLANTED: &str = "sk-planted-0123456789abcdef";
+    let out = tempfile::tempdir().unwrap();
+    let folder = out.path().to_string_lossy();
+    let demo = ["demo", "--dry-run", "--quiet", "--title", "A title", "--note", "A note", "--out", &folder];
+    assert_eq!(call(demo).code, Some(0));
+    let run = only_run(out.path());
+    let preview = || call(["report", &run.to_string_lossy(), "--preview"]);
+    let clean = preview();
+    for words in [
+        "title: A title",
+        "note: A note",
+        "target.url: http://127.0.0.1",
+        "hardware.",
+        "cells: ",
+        "evidence[0]",
+    ] {
+        assert!(clean.stdout.contains(words), "{words}: {clean:?}");
+    }
+    assert!(!clean.stdout.contains("removed:"), "{clean:?}");
+    // A record of an older version, that a newer rule would have kept clean.
+    let file = run.join("run.json");
+    let mut document: serde_json::Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    document["launch_command"] = format!("vllm serve m --api-key {PLANTED}").into();
+    document["remarks"] = serde_json::json!([format!("refused: key {PLANTED}")]);
+    std::fs::write(&file, document.to_string()).unwrap();
+    let looked = preview();
+    assert!(looked.stdout.contains("removed: a secret in launch_command"), "{looked:?}");
+    assert!(looked.stdout.contains("removed: a secret in remarks[0]"), "{looked:?}");
+    assert!(looked.stdout.contains("launch_command: vllm serve m --api-key <redacted>"), "{looked:?}");
+    assert!(!looked.stdout.contains(PLANTED), "{looked:?}");
 }

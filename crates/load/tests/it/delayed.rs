@@ -14,7 +14,7 @@ use tokometer_load::{CellSpec, LoadEngine, LoadOptions};
 use tokometer_record::calibration::WindowTokens;
 use tokometer_record::truth::Truth;
 use tokometer_record::{Cell, CellTrace, EventRow, FlagCode, Settings, StampSource, Status};
-use tokometer_sim::{Profile, Server, ServerOptions};
+use tokometer_sim::{Profile, Server, ServerOptions, TruthTo};
 use tokometer_wire::{Connector, Endpoint, PreparedRequest};
 
 use crate::bench::{Bench, ms};
@@ -32,7 +32,7 @@ struct Held {
 
 /// Runs a cell with a client that is held up, `rate` events a second on each stream.
 async fn hold_up(rate: f64, kernel_stamps: bool) -> Held {
-    let options = ServerOptions { truth: true, ..ServerOptions::default() };
+    let options = ServerOptions { truth: Some(TruthTo::Memory), ..ServerOptions::default() };
     let server = Server::start(Profile::steady(Some(rate)).unwrap(), options).unwrap();
     let mut bench = Bench::new(server.addr().port());
     let connector =

@@ -7,4 +7,5 @@ mod estimate;
 mod matrix;
 mod parse;
 mod seed;
+mod sweep;
 mod text;

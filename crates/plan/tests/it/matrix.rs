@@ -1,8 +1,8 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use tokometer_plan::{KvBlocks, Limits, PlanError, Request, Step, WarmUp, build};
-use tokometer_record::{CONTEXT_K, Order, Phase, Prompts, ReasonRule, Status, published};
+use tokometer_plan::{Limits, PlanError, Request, Step, WarmUp, build};
+use tokometer_record::{CONTEXT_K, KvBlocks, Order, Phase, Prompts, ReasonRule, Status, published};
 
 const K: u64 = CONTEXT_K;
 

@@ -8,6 +8,7 @@
 
 pub(crate) mod column;
 
+use std::io::Write;
 use std::path::Path;
 
 use ::parquet::basic::{Compression, Encoding, ZstdLevel};
@@ -148,8 +149,8 @@ fn encode(trace: &CellTrace) -> Result<Vec<u8>, String> {
 }
 
 /// Writes rows of one kind. `column_of` gives the values of a column, or nothing where the kind lacks it.
-pub(crate) fn write_group(
-    writer: &mut SerializedFileWriter<Vec<u8>>,
+pub(crate) fn write_group<W: Write + Send>(
+    writer: &mut SerializedFileWriter<W>,
     kind: &str,
     rows: usize,
     column_of: impl Fn(&str) -> Result<Option<Column>, String>,

@@ -1,5 +1,9 @@
 //! The truth as a Parquet file.
 
+use std::fmt;
+use std::fs::File;
+use std::path::Path;
+
 use ::parquet::basic::{Compression, Encoding, ZstdLevel};
 use ::parquet::errors::ParquetError;
 use ::parquet::file::metadata::KeyValue;
@@ -11,6 +15,8 @@ use ::parquet::schema::types::ColumnPath;
 use bytes::Bytes;
 
 use super::{Truth, TruthMeta, TruthRequest, TruthSend};
+use crate::RecordError;
+use crate::store::PartFile;
 use crate::trace::parquet::column::Column;
 use crate::trace::parquet::{GROUP_ROWS, Group, META_KEY, words, write_group};
 
@@ -30,28 +36,65 @@ const SCHEMA: &str = "message truth {
 /// Columns whose values mostly grow: stored as differences.
 const GROWING: [&str; 5] = ["request", "arrival_ns", "due_ns", "before_ns", "after_ns"];
 
-pub(super) fn encode(truth: &Truth) -> Result<Vec<u8>, String> {
-    let meta = serde_json::to_string(&truth.meta).map_err(|error| error.to_string())?;
-    let library = |error: ParquetError| error.to_string();
-    let mut properties = WriterProperties::builder()
-        .set_compression(Compression::ZSTD(ZstdLevel::default()))
-        .set_created_by(format!("tokometer {}", env!("CARGO_PKG_VERSION")))
-        .set_key_value_metadata(Some(vec![KeyValue::new(META_KEY.to_owned(), meta)]));
-    for name in GROWING {
-        properties = properties
-            .set_column_dictionary_enabled(ColumnPath::from(name), false)
-            .set_column_encoding(ColumnPath::from(name), Encoding::DELTA_BINARY_PACKED);
+/// A truth on its way into a file, a piece at a time: only a piece is ever in memory. What was written is there once
+/// [`TruthWriter::finish`] has said so; before that it stands beside its place.
+pub struct TruthWriter {
+    file: PartFile,
+    writer: SerializedFileWriter<File>,
+}
+
+impl TruthWriter {
+    /// Begins a file that is to be at `path`.
+    pub fn create(path: &Path) -> Result<TruthWriter, RecordError> {
+        let (file, output) = PartFile::create(path)?;
+        let mut properties = WriterProperties::builder()
+            .set_compression(Compression::ZSTD(ZstdLevel::default()))
+            .set_created_by(format!("tokometer {}", env!("CARGO_PKG_VERSION")));
+        for name in GROWING {
+            properties = properties
+                .set_column_dictionary_enabled(ColumnPath::from(name), false)
+                .set_column_encoding(ColumnPath::from(name), Encoding::DELTA_BINARY_PACKED);
+        }
+        let library = |error: ParquetError| RecordError::BadTruth { why: error.to_string() };
+        let schema = parse_message_type(SCHEMA).map_err(library)?;
+        let writer =
+            SerializedFileWriter::new(output, schema.into(), properties.build().into()).map_err(library)?;
+        Ok(TruthWriter { file, writer })
     }
-    let schema = parse_message_type(SCHEMA).map_err(library)?;
-    let mut writer =
-        SerializedFileWriter::new(Vec::new(), schema.into(), properties.build().into()).map_err(library)?;
-    for rows in truth.requests.chunks(GROUP_ROWS) {
-        write_group(&mut writer, "request", rows.len(), |name| request_column(name, rows))?;
+
+    /// Requests that follow those given before, in the order of their arrival.
+    pub fn requests(&mut self, rows: &[TruthRequest]) -> Result<(), RecordError> {
+        for rows in rows.chunks(GROUP_ROWS) {
+            write_group(&mut self.writer, "request", rows.len(), |name| request_column(name, rows))
+                .map_err(|why| RecordError::BadTruth { why })?;
+        }
+        Ok(())
     }
-    for rows in truth.sends.chunks(GROUP_ROWS) {
-        write_group(&mut writer, "send", rows.len(), |name| Ok(send_column(name, rows)))?;
+
+    /// Writes with events; those of one request follow each other in order of time, also from call to call.
+    pub fn sends(&mut self, rows: &[TruthSend]) -> Result<(), RecordError> {
+        for rows in rows.chunks(GROUP_ROWS) {
+            write_group(&mut self.writer, "send", rows.len(), |name| Ok(send_column(name, rows)))
+                .map_err(|why| RecordError::BadTruth { why })?;
+        }
+        Ok(())
     }
-    writer.into_inner().map_err(library)
+
+    /// The end: what belongs to the whole is added, and the file takes its place.
+    pub fn finish(self, meta: &TruthMeta) -> Result<(), RecordError> {
+        let TruthWriter { file, mut writer } = self;
+        let bad = |why: String| RecordError::BadTruth { why };
+        let meta = serde_json::to_string(meta).map_err(|error| bad(error.to_string()))?;
+        writer.append_key_value_metadata(KeyValue::new(META_KEY.to_owned(), meta));
+        let output = writer.into_inner().map_err(|error| bad(error.to_string()))?;
+        file.finish(output)
+    }
+}
+
+impl fmt::Debug for TruthWriter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TruthWriter").field("file", &self.file).finish_non_exhaustive()
+    }
 }
 
 fn request_column(name: &str, rows: &[TruthRequest]) -> Result<Option<Column>, String> {
@@ -104,6 +147,8 @@ pub(super) fn decode(bytes: Bytes) -> Result<Truth, String> {
             other => return Err(format!("rows of an unknown kind {other:?}")),
         }
     }
+    // Stable, so that the writes of a request keep their order.
+    truth.sends.sort_by_key(|send| send.request);
     Ok(truth)
 }
 

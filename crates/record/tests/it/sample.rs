@@ -8,10 +8,10 @@ use tokometer_record::calibration::{Ceiling, Check, Errors, Host, Limit, TokenBa
 use tokometer_record::{
     AdaptiveCheck, AdaptiveEnd, AdaptiveWindow, AtEnd, Calibration, Capacity, Cell, CellTrace,
     CounterSnapshot, Distribution, Endpoint, Engine, EventRow, Evidence, Failure, FailureKind, Figure, Flag,
-    FlagCode, Imported, Interval, LoopEvidence, Model, Order, Outcome, Phase, Prompts, Ready, Reason,
-    ReasonRule, RepeatSummary, RequestKind, RequestRow, Requests, Run, RunState, SampleRow, ServerView,
-    Settings, Speculative, SpeculativeSource, Spread, StampSource, Status, Target, Throughput, TokenSource,
-    Tokens, Tool, TraceFile, TraceMeta, Window, WindowView,
+    FlagCode, Imported, Interval, KvBlocks, LoopEvidence, Model, Order, Outcome, Phase, Prompts, Ready,
+    Reason, ReasonRule, RepeatSummary, RequestKind, RequestRow, Requests, Run, RunState, SampleRow,
+    ServerView, Settings, Speculative, SpeculativeSource, Spread, StampSource, Status, SweepPart, Target,
+    Throughput, TokenSource, Tokens, Tool, TraceFile, TraceMeta, Window, WindowView,
 };
 
 pub(crate) fn distribution() -> Distribution {
@@ -236,6 +236,13 @@ pub(crate) fn run() -> Run {
         title: text("A title"),
         note: text("A note"),
         simulated: true,
+        sweep: Some(SweepPart {
+            sweep: "Parallelism".to_owned(),
+            entry: "tp2".to_owned(),
+            repeat: 3,
+            variables: BTreeMap::from([("tp".to_owned(), "2".to_owned())]),
+            definition: "ab".repeat(32),
+        }),
         imported: Some(Imported { format: "published_matrix".to_owned(), file: "a.json".to_owned() }),
         target: Target {
             url: text("http://h:8000"),
@@ -265,6 +272,8 @@ pub(crate) fn run() -> Run {
         capacity: Capacity {
             kv_tokens: Some(1),
             kv_source: text("--kv-tokens"),
+            kv_tokens_per_rank: vec![1, 0],
+            kv_blocks: Some(KvBlocks { blocks: 2800, block_tokens: 784, fixed_per_request: 17.5 }),
             concurrent_requests: Some(256),
             concurrent_source: text("GET /server_info"),
         },

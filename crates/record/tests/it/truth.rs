@@ -1,6 +1,6 @@
 //! The truth of a simulated engine as a file.
 
-use tokometer_record::truth::{Truth, TruthMeta, TruthRequest, TruthSend};
+use tokometer_record::truth::{Truth, TruthMeta, TruthRequest, TruthSend, TruthWriter};
 use tokometer_record::{CellTrace, RecordError, RunFolder};
 
 use crate::sample;
@@ -56,4 +56,24 @@ fn another_file_is_no_truth() {
     let file = run.save_trace(&trace).unwrap();
     let error = Truth::load(&run.path.join(file.file)).unwrap_err();
     assert!(error.to_string().contains("is damaged"), "{error}");
+}
+
+#[test]
+fn a_truth_may_come_in_pieces() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("truth.parquet");
+    let whole = truth();
+    let mut writer = TruthWriter::create(&path).unwrap();
+    // Writes come in the order of time, not by request.
+    writer.sends(&[whole.sends[0], whole.sends[2]]).unwrap();
+    writer.requests(&whole.requests[..1]).unwrap();
+    writer.sends(&[whole.sends[1]]).unwrap();
+    writer.requests(&whole.requests[1..]).unwrap();
+    assert!(!path.exists());
+    writer.finish(&whole.meta).unwrap();
+    assert_eq!(Truth::load(&path).unwrap(), whole);
+
+    let left = TruthWriter::create(&folder.path().join("other.parquet")).unwrap();
+    drop(left);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
 }

@@ -8,7 +8,7 @@ use tokometer_record::{Run, context_label};
 
 use crate::number;
 use crate::svg::Chart;
-use crate::words::{clean, counted, shorten};
+use crate::words::{clean, counted, missed_below, sentence, shorten};
 use ratios::Against;
 
 /// Longest foreign text that is shown whole.
@@ -114,7 +114,7 @@ impl CompareView {
                     valid_cells: run.valid_cells,
                 })
                 .collect(),
-            notices: comparison.notices.iter().map(|notice| text(&notice.text)).collect(),
+            notices: comparison.notices.iter().map(|notice| sentence(&text(&notice.text))).collect(),
             differences: main.into_iter().map(difference).collect(),
             minor: minor.into_iter().map(difference).collect(),
             against: comparison.against.iter().map(Against::of).collect(),
@@ -156,19 +156,30 @@ impl CompareView {
     }
 }
 
+/// `Qwen3: 8 × H200 against 4 × H200`: titles, and of runs with the same title what tells them apart.
 fn title(comparison: &Comparison) -> String {
-    let name = |place: usize| {
-        let run = &comparison.runs[place];
-        let name = if comparison.runs.iter().filter(|other| other.title == run.title).count() > 1 {
-            &run.label
-        } else {
-            &run.title
+    let runs = &comparison.runs;
+    let text = |text: &str| shorten(&clean(text), 80);
+    let [base, others @ ..] = &runs[..] else { return String::new() };
+    let alike = others.iter().all(|run| run.title == base.title);
+    let names: Vec<String> = if alike {
+        let parts: Vec<Vec<&str>> = runs.iter().map(|run| run.label.split(" · ").collect()).collect();
+        let is_common = |part: &&str| parts.iter().all(|other| other.contains(part));
+        let own = |of: &Vec<&str>| {
+            let own: Vec<&str> = of.iter().filter(|part| !is_common(part)).copied().collect();
+            text(&own.join(" · "))
         };
-        shorten(&clean(name), 80)
+        parts.iter().map(own).collect()
+    } else {
+        runs.iter().map(|run| text(&run.title)).collect()
     };
-    match comparison.runs.len() {
-        2 => format!("{} against {}", name(1), name(0)),
-        count => format!("{count} runs compared with {}", if count == 0 { String::new() } else { name(0) }),
+    let common = if alike { format!("{}: ", text(&base.title)) } else { String::new() };
+    match &names[..] {
+        [one, other] if !one.is_empty() && !other.is_empty() => format!("{common}{other} against {one}"),
+        [one, rest @ ..] if !one.is_empty() => {
+            format!("{common}{} compared with {one}", counted(rest.len() as u64, "run"))
+        }
+        _ => format!("{}: {} compared", text(&base.title), counted(runs.len() as u64, "run")),
     }
 }
 
@@ -180,9 +191,9 @@ fn difference(difference: &SettingDifference) -> Difference {
             Severity::Medium => "▲",
             Severity::Low | Severity::None => "·",
         },
-        name: shorten(&clean(&difference.name), FOREIGN),
+        name: sentence(&shorten(&clean(&difference.name), FOREIGN)),
         values: difference.values.iter().map(value).collect(),
-        why: shorten(&clean(&difference.why), FOREIGN),
+        why: sentence(&shorten(&clean(&difference.why), FOREIGN)),
     }
 }
 
@@ -211,10 +222,10 @@ fn answer(answer: &tokometer_record::comparison::SloAnswer) -> String {
         Some(0) => "none".to_owned(),
         Some(users) => users.to_string(),
     };
-    match (answer.next, &answer.why) {
-        (Some(next), Some(why)) => format!("{users} (at {next}: {})", shorten(&clean(why), FOREIGN)),
-        _ => users,
-    }
+    let mut said: Vec<String> = Vec::new();
+    said.extend(answer.next.as_ref().map(|next| format!("at {}: {}", next.concurrency, clean(&next.why))));
+    said.extend(missed_below(&answer.below));
+    if said.is_empty() { users } else { format!("{users} ({})", shorten(&said.join("; "), FOREIGN)) }
 }
 
 fn rules(comparison: &Comparison) -> String {

@@ -1,5 +1,6 @@
 //! The hand-over of one request's tokens from the engine's thread to the network.
 
+use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
@@ -56,9 +57,14 @@ pub(super) struct Stream {
     outlet: Mutex<Option<Outlet>>,
 }
 
+/// Writes whose dues are kept while they wait; of more, as of a client that does not read, the last one stands for all.
+const DUES: usize = 64;
+
 #[derive(Debug, Default)]
 struct State {
     delivery: Delivery,
+    /// When the last token of each joined write was due that is complete and waits.
+    dues: VecDeque<u64>,
     /// The worker knows that there is something to send.
     told: bool,
     /// The first token is out.
@@ -84,6 +90,9 @@ impl Stream {
         delivery.cached_tokens = emission.cached_tokens;
         delivery.due_ns = emission.due_ns;
         delivery.finish = emission.finish;
+        while state.dues.len() < state.whole_writes(self.at_least).min(DUES) {
+            state.dues.push_back(emission.due_ns);
+        }
         let tells = state.is_sendable(self.at_least) && !state.told;
         state.told |= tells;
         tells
@@ -137,7 +146,8 @@ impl Stream {
         state.begun = true;
         let (now, later) = state.delivery.split(most);
         state.delivery = later.unwrap_or_default();
-        Some(now)
+        let due_ns = state.dues.pop_front().unwrap_or(now.due_ns);
+        Some(Delivery { due_ns, ..now })
     }
 }
 
@@ -145,6 +155,18 @@ impl State {
     fn is_sendable(&self, at_least: u32) -> bool {
         let enough = if self.begun { at_least.max(1) } else { 1 };
         self.delivery.tokens() >= enough || self.delivery.finish.is_some()
+    }
+
+    /// Writes of joined tokens that are complete and wait; none where tokens go as they come.
+    fn whole_writes(&self, at_least: u32) -> usize {
+        let tokens = self.delivery.tokens();
+        let whole = match at_least {
+            0 | 1 => 0,
+            _ if self.begun || tokens == 0 => tokens / at_least,
+            // The first token goes alone.
+            _ => 1 + (tokens - 1) / at_least,
+        };
+        whole as usize
     }
 }
 
@@ -210,5 +232,36 @@ impl Drop for Ticket {
         if !self.ended && !outlet.is_some_and(|outlet| outlet.has_all()) {
             self.inbox.abort(self.id);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::{State, Stream};
+    use crate::engine::{Emission, Finish, RequestId};
+
+    #[test]
+    fn a_write_that_is_late_keeps_the_time_that_its_own_tokens_were_due() {
+        let stream =
+            Stream { worker: 0, at_least: 8, state: Mutex::new(State::default()), outlet: Mutex::new(None) };
+        // Nobody takes anything until all 21 have come: 1, 8, 8 and 4.
+        for due_ns in 1..=21 {
+            let finish = (due_ns == 21).then_some(Finish::Length);
+            stream.put(&Emission {
+                id: RequestId(1),
+                due_ns,
+                tokens: 1,
+                accepted: None,
+                looping: false,
+                cached_tokens: 0,
+                finish,
+            });
+        }
+        let taken: Vec<_> = std::iter::from_fn(|| stream.take()).collect();
+        let seen: Vec<_> = taken.iter().map(|write| (write.tokens(), write.due_ns)).collect();
+        assert_eq!(seen, [(1, 1), (8, 9), (8, 17), (4, 21)]);
+        assert!(taken[..3].iter().all(|write| write.finish.is_none()) && taken[3].finish.is_some());
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokometer_record::truth::{Truth, TruthSend};
-use tokometer_sim::{Profile, Running, Server, ServerOptions, SimError};
+use tokometer_sim::{Profile, Running, Server, ServerOptions, SimError, TruthTo};
 
 use crate::client::{Answer, chat, receive, send};
 
@@ -13,7 +13,7 @@ const CHAT: &str = "/v1/chat/completions";
 
 fn start(rate: Option<f64>, events_per_write: u32) -> Running {
     let options = ServerOptions {
-        truth: true,
+        truth: Some(TruthTo::Memory),
         events_per_write: NonZeroU32::new(events_per_write),
         ..ServerOptions::default()
     };
@@ -127,6 +127,31 @@ fn a_client_that_does_not_read_fills_its_socket() {
     let truth = running.stop_and_tell().unwrap();
     assert_eq!(sends(&truth, "silent").iter().map(|send| send.tokens).sum::<u32>(), 24_000);
     assert!(truth.meta.full_sockets > 0);
+}
+
+#[test]
+fn a_long_truth_goes_into_its_file_as_it_comes() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("truth.parquet");
+    let options = ServerOptions { truth: Some(TruthTo::File(path.clone())), ..ServerOptions::default() };
+    let running = Server::start(Profile::steady(None).unwrap(), options).unwrap();
+    // More than one block of 65,536 writes.
+    let answers = ask(&running, &[named("a", 60_000), named("b", 60_000)]);
+    assert!(answers.iter().all(|answer| texts(answer) == 60_000));
+    assert!(!path.exists());
+    running.stop_and_save().unwrap();
+    let truth = Truth::load(&path).unwrap();
+    assert_eq!(truth.requests.len(), 2);
+    for name in ["a", "b"] {
+        let sends = sends(&truth, name);
+        assert_eq!(sends.iter().map(|send| send.tokens).sum::<u32>(), 60_000);
+        assert!(sends.windows(2).all(|pair| pair[0].after_ns <= pair[1].before_ns));
+    }
+
+    let nowhere = TruthTo::File(folder.path().join("missing/truth.parquet"));
+    let options = ServerOptions { truth: Some(nowhere), ..ServerOptions::default() };
+    let refused = Server::start(Profile::steady(None).unwrap(), options);
+    assert!(matches!(refused, Err(SimError::Truth(_))), "{refused:?}");
 }
 
 #[test]

@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use tokometer_wire::Dialect;
 use tokometer_wire::metrics::{self, MetricNames};
+use tokometer_wire::{Dialect, redact};
 
 use super::{
     Confidence, Engine, LengthField, Manner, Probe, Sign, UsageOption, local_version, metrics_prefix,
@@ -21,7 +21,13 @@ use crate::models::ModelEntry;
 use crate::tokenize::TokenizeRoute;
 
 const SERVER_INFO: &str = "GET /server_info";
+/// More data-parallel ranks than there are anywhere.
+const MOST_RANKS: u64 = 4096;
 const OLD_SERVER_INFO: &str = "GET /get_server_info";
+
+/// Arguments that are secrets, whatever they look like.
+const KEYS: [&str; 5] =
+    ["api_key", "admin_api_key", "ssl_keyfile_password", "watermark_key", "watermark_key_b"];
 
 const METRIC_NAMES: MetricNames = MetricNames {
     running: &["sglang:num_running_reqs"],
@@ -93,13 +99,9 @@ impl Engine for Sglang {
                 let rank = ranks.entry(labels.get("dp_rank")).or_insert(0.0_f64);
                 *rank = rank.max(value);
             }
-            let source = "sglang:max_total_num_tokens of GET /metrics";
-            facts.number(Field::CapacityKvTokens, ranks.values().sum::<f64>() as u64, source);
+            let ranks: Vec<u64> = ranks.values().map(|tokens| *tokens as u64).collect();
+            facts.kv_tokens_of_ranks(&ranks, "sglang:max_total_num_tokens of GET /metrics");
         }
-        facts.missing(
-            Field::LaunchCommand,
-            "SGLang tells it together with its keys, so it is not taken; add it by hand",
-        );
     }
 
     fn manner(&self) -> Manner {
@@ -124,6 +126,20 @@ impl Engine for Sglang {
 
 fn server_info(answers: &Answers) -> Option<(Value, &'static str)> {
     [SERVER_INFO, OLD_SERVER_INFO].into_iter().find_map(|request| Some((answers.object(request)?, request)))
+}
+
+/// How it was started: by the values of its own keys, by names and by looks, nothing secret is left in it.
+fn read_command(info: &Value, source: &str, facts: &mut Facts) {
+    let Some(command) = info.get("launch_command").and_then(Value::as_str) else { return };
+    let mut keys: Vec<String> = KEYS
+        .iter()
+        .filter_map(|name| info.get(*name)?.as_str())
+        .filter(|key| !key.is_empty())
+        .map(str::to_owned)
+        .collect();
+    keys.sort_by_key(|key| std::cmp::Reverse(key.len()));
+    let told = redact::values(&redact::line(command), &keys);
+    facts.text(Field::LaunchCommand, &told, &format!("launch_command of {source}"));
 }
 
 fn read_server_info(info: &Value, source: &str, facts: &mut Facts) {
@@ -183,20 +199,27 @@ fn read_server_info(info: &Value, source: &str, facts: &mut Facts) {
 
     let dp = number("dp_size").unwrap_or(1).max(1);
     let states = info.get("internal_states").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-    let over_ranks =
-        |path: &str| states.iter().filter_map(|state| state.pointer(path)?.as_u64()).sum::<u64>();
-    facts.number(
-        Field::CapacityKvTokens,
-        over_ranks("/memory_usage/token_capacity"),
-        &format!("internal_states[].memory_usage.token_capacity of {source}"),
-    );
+    let of_ranks =
+        |path: &str| states.iter().filter_map(|state| state.pointer(path)?.as_u64()).collect::<Vec<u64>>();
+    let over_ranks = |path: &str| of_ranks(path).iter().sum::<u64>();
+    let usage = format!("internal_states[].memory_usage.token_capacity of {source}");
+    facts.kv_tokens_of_ranks(&of_ranks("/memory_usage/token_capacity"), &usage);
     if let Some(tokens) = number("max_total_num_tokens") {
-        facts.number(
-            Field::CapacityKvTokens,
-            tokens.saturating_mul(dp),
-            &format!("max_total_num_tokens × dp_size of {source}"),
-        );
+        let ranks = vec![tokens; usize::try_from(dp.min(MOST_RANKS)).unwrap_or(1)];
+        facts.kv_tokens_of_ranks(&ranks, &format!("max_total_num_tokens of {source}"));
     }
+    // Layers with a window have a pool of their own, which holds the last tokens of each request.
+    let windows = over_ranks("/memory_usage/token_capacity_swa");
+    if windows > 0 {
+        let source = format!("internal_states[].memory_usage.token_capacity_swa of {source}");
+        facts.beside("capacity.kv_tokens_of_windows", &windows.to_string(), &source);
+    }
+    // Recurrent layers have a pool of states, which bounds the requests; the effective figure below knows it.
+    if let Some(states) = number("max_mamba_cache_size").filter(|states| *states > 0) {
+        let source = format!("max_mamba_cache_size of {source}");
+        facts.beside("capacity.recurrent_states_of_a_rank", &states.to_string(), &source);
+    }
+    read_command(info, source, facts);
     facts.number(
         Field::CapacityConcurrentRequests,
         over_ranks("/effective_max_running_requests_per_dp"),

@@ -1,6 +1,7 @@
 //! vLLM: the Python and the Rust front end, which have the same routes and differ in their streams.
 
 use serde_json::Value;
+use tokometer_record::KvBlocks;
 use tokometer_wire::Dialect;
 use tokometer_wire::metrics::{self, MetricNames};
 
@@ -9,7 +10,7 @@ use super::{
     metrics_prefix, number, owned_by, text,
 };
 use crate::answers::{Answers, METRICS};
-use crate::facts::{Facts, Field, KvBlocks};
+use crate::facts::{Facts, Field};
 use crate::handling::{Abort, CacheReset, CacheSalt, Handling};
 use crate::models::ModelEntry;
 use crate::tokenize::TokenizeRoute;
@@ -242,7 +243,8 @@ fn read_metrics(text: &str, facts: &mut Facts) {
         facts.number(Field::CapacityKvTokens, (blocks * block_tokens) as u64, &source);
     } else {
         let source = format!("kv_cache_size_tokens of {CACHE_CONFIG}");
-        facts.number(Field::CapacityKvTokens, sizes.iter().sum::<f64>() as u64, &source);
+        let sizes: Vec<u64> = sizes.iter().map(|size| *size as u64).collect();
+        facts.kv_tokens_of_ranks(&sizes, &source);
     }
     facts.missing(Field::CapacityKvTokens, "GET /metrics has no vllm:cache_config_info with a size");
 
@@ -256,7 +258,7 @@ fn read_metrics(text: &str, facts: &mut Facts) {
         let fixed = blocks / ranks / longest_at_once - growing;
         // Rounded labels leave a fraction; far below 0 the block size is not the attention layers'.
         if fixed > -0.02 * growing - 1.0 {
-            facts.kv_blocks = Some(KvBlocks {
+            facts.capacity.kv_blocks = Some(KvBlocks {
                 blocks: blocks as u64,
                 block_tokens: attention_block as u64,
                 fixed_per_request: fixed.max(0.0),

@@ -1,7 +1,8 @@
 //! Each engine's answers, written after what it is known to send, and what is made of them.
 
 use serde_json::{Value, json};
-use tokometer_target::{Busy, KvBlocks, Target, TokenizeRoute};
+use tokometer_record::KvBlocks;
+use tokometer_target::{Busy, Target, TokenizeRoute};
 use tokometer_wire::{Control, Dialect};
 
 use crate::support::{Reply, Server, source};
@@ -73,7 +74,9 @@ async fn vllm_tells_most() {
     // Two data-parallel ranks hold twice what one does; the number of blocks is that of both.
     assert_eq!(target.capacity.kv_tokens, Some(2 * 1_048_576));
     assert!(target.capacity.kv_source.as_deref().unwrap().contains("kv_cache_size_tokens"));
-    let KvBlocks { blocks, block_tokens, fixed_per_request } = target.kv_blocks.unwrap();
+    assert_eq!(target.capacity.kv_tokens_per_rank, [1_048_576; 2]);
+    assert!(target.capacity.kv_source.as_deref().unwrap().contains("over 2 data-parallel ranks"));
+    let KvBlocks { blocks, block_tokens, fixed_per_request } = target.capacity.kv_blocks.unwrap();
     assert_eq!((blocks, block_tokens), (2800, 784));
     assert!((fixed_per_request - (1400.0 / 4.0 - 335.0)).abs() < 1e-9);
 
@@ -97,9 +100,8 @@ async fn every_fact_has_a_source_or_a_reason() {
                 assert!(value.is_null() == target.unknown.contains_key(&field), "{field}: {value}");
             }
         }
-        for field in ["hardware", "launch_command"] {
-            assert!(target.unknown.contains_key(field), "{field}");
-        }
+        assert!(target.unknown.contains_key("hardware"));
+        assert_eq!(target.launch_command.is_none(), target.unknown.contains_key("launch_command"));
         assert_eq!(target.capacity.kv_tokens.is_none(), target.unknown.contains_key("capacity.kv_tokens"));
     }
 }
@@ -117,7 +119,7 @@ async fn an_older_vllm_has_only_blocks() {
     let target = Server::of(&replies).await.probe().await.unwrap();
     assert_eq!(target.capacity.kv_tokens, Some(16_000));
     assert!(target.capacity.kv_source.as_deref().unwrap().contains("overstates"));
-    assert_eq!(target.kv_blocks, None);
+    assert_eq!(target.capacity.kv_blocks, None);
     assert_eq!(target.engine.prefix_caching, Some(false));
     assert_eq!(target.engine.speculative.as_deref(), Some("off"));
     assert_eq!(target.engine.commit, None);
@@ -187,6 +189,28 @@ fn sglang() -> Vec<(&'static str, Reply)> {
     ]
 }
 
+/// The labels of two servers of one hybrid model that differ in the length they allow (public figures: block 1,600,
+/// one rank): what a request takes whatever its length comes out the same, and so does what fits.
+#[tokio::test]
+async fn vllm_tells_what_hybrid_models_take() {
+    let mut most = Vec::new();
+    for (max, at_once, tokens) in [(8192_u64, "31.74", "260006"), (262_144, "4.11", "1077542")] {
+        let metrics = format!(
+            "vllm:cache_config_info{{block_size=\"1600\",effective_attention_block_size=\"1600\",engine=\"0\",\
+             kv_cache_max_concurrency=\"{at_once}\",kv_cache_size_tokens=\"{tokens}\",num_gpu_blocks=\"746\"}} 1.0\n"
+        );
+        let models = models(&json!({"id": "q", "owned_by": "vllm", "root": "q", "max_model_len": max}));
+        let server = Server::of(&[models, ("GET /metrics", Reply::text(&metrics))]).await;
+        let target = server.probe().await.unwrap();
+        assert_eq!(target.capacity.kv_tokens, Some(tokens.parse().unwrap()));
+        assert_eq!(target.capacity.kv_tokens_per_rank, [0_u64; 0]);
+        let blocks = target.capacity.kv_blocks.unwrap();
+        assert!((blocks.fixed_per_request - 17.5).abs() < 0.1, "{blocks:?}");
+        most.push((1..).take_while(|requests| blocks.needed(*requests, 8192) <= blocks.blocks).count());
+    }
+    assert_eq!(most, [31, 31], "at 8K, where the figure in tokens alone says 131 for the second");
+}
+
 #[tokio::test]
 async fn sglang_tells_its_arguments_and_no_secret_is_kept() {
     let server = Server::of(&sglang()).await;
@@ -202,7 +226,11 @@ async fn sglang_tells_its_arguments_and_no_secret_is_kept() {
     assert_eq!(target.model.id.as_deref(), Some("lab/tiny"));
     assert_eq!(target.model.quantization.as_deref(), Some("fp8"));
     assert_eq!(target.capacity.kv_tokens, Some(129_000));
+    assert_eq!(target.capacity.kv_tokens_per_rank, [65_000, 64_000]);
     assert_eq!(target.capacity.concurrent_requests, Some(15));
+    let command = "python -m sglang.launch_server --api-key <redacted>";
+    assert_eq!(target.launch_command.as_deref(), Some(command));
+    assert_eq!(target.evidence_of("launch_command").unwrap().source, "launch_command of GET /server_info");
     assert_eq!(target.tokenize, Some(TokenizeRoute::Prompt));
     let everything = format!("{target:?}");
     assert!(!everything.contains("never-store"), "{everything}");

@@ -104,6 +104,10 @@ async fn sglang_is_not_taken_for_ollama_and_its_keys_are_not_kept() {
     assert_eq!(value(&target, "capacity.kv_dtype"), Some("fp8_e4m3"));
     assert_eq!((target.capacity.kv_tokens, target.capacity.concurrent_requests), (Some(129_000), Some(15)));
     assert!(!format!("{target:?}").contains("never-store"));
+    assert_eq!(target.capacity.kv_tokens_per_rank, [65_000, 64_000]);
+    assert_eq!(value(&target, "capacity.kv_tokens_of_windows"), Some("18000"));
+    let command = "python -m sglang.launch_server --model lab/tiny --api-key <redacted>";
+    assert_eq!(target.launch_command.as_deref(), Some(command));
     assert_eq!(target.abort(), Abort::Request { path: "/abort_request", id_field: "rid" });
     assert!(matches!(target.cache_reset(), CacheReset::Post { path: "/flush_cache", .. }));
     assert_eq!(target.cache_salt(Endpoint::Completions).unwrap().field, "cache_salt");
@@ -407,7 +411,7 @@ async fn a_description_holds_all_of_it_and_no_secret() {
     assert!(!told.to_string().contains("never-store"));
 
     let (_, target) = self::target("vllm-python").await;
-    assert!(target.description()["kv_blocks"]["blocks"].as_u64() == Some(2800));
+    assert!(target.description()["capacity"]["kv_blocks"]["blocks"].as_u64() == Some(2800));
 }
 
 #[tokio::test]

@@ -5,13 +5,14 @@ use serde_json::Value;
 use crate::root::Root;
 
 /// Packages that decide how fast a server is, as their folders are named.
-const PACKAGES: [&str; 13] = [
+const PACKAGES: [&str; 14] = [
     "vllm",
     "sglang",
     "tensorrt_llm",
     "lmdeploy",
     "mlx_lm",
     "llama_cpp_python",
+    "xllamacpp",
     "tabbyapi",
     "transformers",
     "torch",
@@ -46,7 +47,11 @@ pub(super) fn of(root: &Root, pid: u32, arguments: &[String]) -> Vec<Package> {
             let info =
                 entries.iter().find(|entry| entry.starts_with(&start) && entry.ends_with(".dist-info"));
             if let Some(info) = info.filter(|_| !found.iter().any(|package| package.name == name)) {
-                found.push(read(root, pid, name, &format!("{folder}/{info}")));
+                let mut package = read(root, pid, name, &format!("{folder}/{info}"));
+                if package.commit.is_none() {
+                    package.commit = built_from(root, &format!("{folder}/{name}/_version.py"));
+                }
+                found.push(package);
             }
         }
     }
@@ -83,6 +88,17 @@ fn environments(root: &Root, pid: u32, arguments: &[String]) -> Vec<String> {
         }
     }
     folders
+}
+
+/// The commit that a wheel's own file of its version names: `__commit_id__ = commit_id = 'g4ba787ec9'`.
+fn built_from(root: &Root, file: &str) -> Option<String> {
+    let text = root.text(file)?;
+    let line =
+        text.lines().find(|line| line.starts_with("__commit_id__ =") || line.starts_with("commit_id ="))?;
+    let quoted = line.split(['\'', '"']).nth(1)?;
+    let commit = quoted.strip_prefix('g').unwrap_or(quoted);
+    let is_commit = (7..=40).contains(&commit.len()) && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_commit.then(|| commit.to_owned())
 }
 
 fn read(root: &Root, pid: u32, name: &str, info: &str) -> Package {

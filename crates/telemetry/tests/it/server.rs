@@ -81,6 +81,12 @@ fn a_renamed_worker_leads_to_what_launched_it() {
     );
     let origin = r#"{"url": "https://git:hunter5secret@example.org/vllm.git", "vcs_info": {"vcs": "git", "commit_id": "abc123"}}"#;
     tree.put(&format!("{packages}/vllm-0.23.1.dev5.dist-info/direct_url.json"), origin);
+    // A wheel whose metadata names no origin.
+    tree.put(&format!("{packages}/torch-2.13.0.dist-info/METADATA"), "Name: torch\nVersion: 2.13.0\n");
+    tree.put(
+        &format!("{packages}/torch/_version.py"),
+        "__commit_id__: str | None\n__commit_id__ = commit_id = 'g4ba787ec9'\n",
+    );
     let id = "0123456789abcdef".repeat(4);
     tree.put("proc/20/cgroup", format!("0::/system.slice/docker-{id}.scope\n"));
 
@@ -101,6 +107,7 @@ fn a_renamed_worker_leads_to_what_launched_it() {
     let package = &found.packages[0];
     assert_eq!((package.name.as_str(), package.version.as_deref()), ("vllm", Some("0.23.1.dev5")));
     assert_eq!(package.commit.as_deref(), Some("abc123"));
+    assert_eq!(found.packages[1].commit.as_deref(), Some("4ba787ec9"));
     assert_eq!(found.container.as_ref().unwrap().id.as_deref(), Some("0123456789ab"));
     assert_eq!(found.container.as_ref().unwrap().runtime.as_deref(), Some("docker"));
     // Only the list of what to hide still holds it.

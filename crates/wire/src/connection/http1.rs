@@ -86,15 +86,10 @@ impl<'a, S: EventSink> Attempt<'a, S> {
 impl<S: EventSink> Course for Attempt<'_, S> {
     const CUT_GRACE: Duration = Duration::ZERO;
 
-    fn send(&mut self, cx: &mut Context<'_>) -> bool {
-        if self.send.is_idle() {
-            return false;
-        }
-        let moved = self.send.poll(cx, self.transport);
-        if moved {
+    fn send(&mut self, cx: &mut Context<'_>) {
+        if !self.send.is_idle() && self.send.poll(cx, self.transport) {
             self.active_ns = self.clock.now_ns();
         }
-        moved
     }
 
     fn receive(&mut self, cx: &mut Context<'_>) -> Poll<Option<Close>> {

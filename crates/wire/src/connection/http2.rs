@@ -187,13 +187,11 @@ impl<S: EventSink> Course for Attempt<'_, S> {
     /// The connection's task must get its turn to read what the kernel holds.
     const CUT_GRACE: Duration = Duration::from_millis(1);
 
-    fn send(&mut self, cx: &mut Context<'_>) -> bool {
+    fn send(&mut self, cx: &mut Context<'_>) {
         let opened = self.open(cx);
-        let moved = self.upload(cx) || opened;
-        if moved {
+        if self.upload(cx) || opened {
             self.active_ns = self.clock.now_ns();
         }
-        moved
     }
 
     fn receive(&mut self, cx: &mut Context<'_>) -> Poll<Option<Close>> {

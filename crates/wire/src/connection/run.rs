@@ -2,14 +2,13 @@
 
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 use std::time::Duration;
-
-use tokio::time::{Sleep, sleep};
 
 use crate::clock::Clock;
 use crate::failure::FailureKind;
 use crate::response::Close;
+use crate::timer::{Sleep, sleep};
 
 /// How long the end of a body is waited for once the closing marker of its stream was read.
 const END_GRACE: Duration = Duration::from_secs(1);
@@ -19,8 +18,8 @@ pub(super) trait Course {
     /// How long others are given to hand over what had arrived before a cut.
     const CUT_GRACE: Duration;
 
-    /// Writes what can be written; true if anything could.
-    fn send(&mut self, cx: &mut Context<'_>) -> bool;
+    /// Writes what can be written.
+    fn send(&mut self, cx: &mut Context<'_>);
 
     /// Reads what is there. Ready at the end: says why, unless the response came to its own.
     fn receive(&mut self, cx: &mut Context<'_>) -> Poll<Option<Close>>;
@@ -74,19 +73,19 @@ async fn until_cut(
     cancel: impl Future<Output = ()>,
 ) -> Option<Option<Close>> {
     let mut cancel = pin!(cancel);
-    let mut watch = Watch { limit: idle, waker: None };
-    let mut timer = pin!(sleep(idle));
+    let mut watch = pin!(Watch::new(idle));
     poll_fn(|cx| {
         if cancel.as_mut().poll(cx).is_ready() {
             return Poll::Ready(None);
         }
-        let moved = course.send(cx);
-        match course.receive(cx) {
-            Poll::Ready(end) => return Poll::Ready(Some(end)),
-            Poll::Pending if course.is_whole() && watch.limit != END_GRACE => watch.shorten(&mut timer),
-            Poll::Pending => {}
+        course.send(cx);
+        if let Poll::Ready(end) = course.receive(cx) {
+            return Poll::Ready(Some(end));
         }
-        match watch.poll(cx, &mut timer, moved, course.active_ns(), clock) {
+        if course.is_whole() {
+            watch.limit = END_GRACE;
+        }
+        match watch.poll(cx, course.active_ns(), clock) {
             Poll::Pending => Poll::Pending,
             Poll::Ready(()) if course.is_whole() => Poll::Ready(Some(Some(Close::Silence))),
             Poll::Ready(()) => Poll::Ready(Some(Some(Close::Error(
@@ -101,39 +100,49 @@ async fn until_cut(
 /// Watches for silence. Its timer is not moved with every event: when it fires, it is set to what is left.
 struct Watch {
     limit: Duration,
-    /// Who was registered with the timer.
-    waker: Option<Waker>,
+    /// When something had last moved.
+    active_ns: u64,
+    timer: Option<Sleep>,
+    /// When the timer fires.
+    due_ns: u64,
 }
 
 impl Watch {
-    fn shorten(&mut self, timer: &mut Pin<&mut Sleep>) {
-        self.limit = END_GRACE;
-        self.waker = None;
-        timer.set(sleep(END_GRACE));
+    fn new(limit: Duration) -> Watch {
+        Watch { limit, active_ns: 0, timer: None, due_ns: 0 }
     }
 
     /// Ready if nothing moved for the limit.
-    fn poll(
-        &mut self,
-        cx: &mut Context<'_>,
-        timer: &mut Pin<&mut Sleep>,
-        moved: bool,
-        active_ns: u64,
-        clock: Clock,
-    ) -> Poll<()> {
-        let registered = self.waker.as_ref().is_some_and(|waker| waker.will_wake(cx.waker()));
-        if registered && (moved || !timer.is_elapsed()) {
+    #[inline]
+    fn poll(&mut self, cx: &mut Context<'_>, active_ns: u64, clock: Clock) -> Poll<()> {
+        let moved = std::mem::replace(&mut self.active_ns, active_ns) != active_ns;
+        let end_ns = active_ns.saturating_add(self.limit.as_nanos() as u64);
+        // A timer that fires too early costs a look; it is never to fire too late.
+        if moved && active_ns < self.due_ns && self.due_ns <= end_ns {
             return Poll::Pending;
         }
-        self.waker = Some(cx.waker().clone());
-        while timer.as_mut().poll(cx).is_ready() {
-            let silent = Duration::from_nanos(clock.now_ns().saturating_sub(active_ns));
-            let left = self.limit.saturating_sub(silent);
-            if left.is_zero() {
-                return Poll::Ready(());
-            }
-            timer.set(sleep(left));
+        self.look(cx, end_ns, clock)
+    }
+
+    /// Ready if the end is past; else the timer is set.
+    fn look(&mut self, cx: &mut Context<'_>, end_ns: u64, clock: Clock) -> Poll<()> {
+        let now_ns = clock.now_ns();
+        let left_ns = end_ns.saturating_sub(now_ns);
+        if left_ns == 0 {
+            return Poll::Ready(());
         }
-        Poll::Pending
+        if self.due_ns <= now_ns || self.due_ns > end_ns {
+            self.timer = Some(sleep(Duration::from_nanos(left_ns)));
+            self.due_ns = end_ns;
+        }
+        match self.timer.as_mut().map(|timer| Pin::new(timer).poll(cx)) {
+            // It fired between the two looks at the clock.
+            Some(Poll::Ready(())) => {
+                self.due_ns = 0;
+                cx.waker().wake_by_ref();
+                Poll::Pending
+            }
+            _ => Poll::Pending,
+        }
     }
 }

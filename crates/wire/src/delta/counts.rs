@@ -37,6 +37,13 @@ impl Counts {
         self.told |= 1 << place(count);
     }
 
+    /// A count that was told before has another value now.
+    #[inline]
+    pub(crate) fn put_again(&mut self, count: Count, number: u64) {
+        debug_assert!(self.is_told(count));
+        self.values[place(count)] = number;
+    }
+
     /// Takes over those of `counts` that `others` tell.
     pub(crate) fn take_over(&mut self, others: &Counts, counts: &[Count]) {
         for &count in counts {

@@ -113,6 +113,13 @@ impl Template {
 
     /// Reads an event of this shape at the start of `data`; none if something else is there.
     pub(super) fn read<'a>(&mut self, data: &'a [u8]) -> Option<Alike<'a>> {
+        self.read_next(data)
+    }
+
+    /// The same where it is done at every event.
+    #[expect(clippy::inline_always, reason = "a call costs a fifth of what it does")]
+    #[inline(always)]
+    pub(super) fn read_next<'a>(&mut self, data: &'a [u8]) -> Option<Alike<'a>> {
         if self.behind {
             self.expect_next();
         }
@@ -204,6 +211,7 @@ impl Template {
         for number in self.still.iter_mut().filter(|number| number.count == Some(Count::FlatReasoning)) {
             number.count = (!detailed).then_some(Count::Reasoning);
         }
+        // From here on the counts of this shape are told; only their values change.
         for number in &self.still {
             if let (Some(count), Foretold { value, .. }) = (number.count, number.foretold) {
                 self.says.counts.put(count, value);

@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use super::REDACTED;
 use super::names::{Kind, kind};
 use super::text::{is_harmless, looks_random, text};
+use super::{REDACTED, values};
 
 /// Programs that take a whole command as one argument.
 const SHELLS: [&str; 5] = ["sh", "bash", "zsh", "dash", "ksh"];
@@ -31,7 +31,10 @@ pub fn command(arguments: &[String]) -> Command {
     let mut secrets = taken.0;
     secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
     secrets.dedup();
-    Command { arguments: shown, secrets }
+    // What is secret in one place is so wherever it stands; a short word may be the name of something as well.
+    let long: Vec<String> = secrets.iter().filter(|secret| secret.len() >= LEAST_PART).cloned().collect();
+    let arguments = shown.iter().map(|argument| values(argument, &long)).collect();
+    Command { arguments, secrets }
 }
 
 /// A command that is one line, without secrets; it is read as a shell reads it.
@@ -53,6 +56,15 @@ pub fn line(line: &str) -> String {
 /// The value of a variable without secrets.
 pub fn variable(name: &str, value: &str) -> String {
     judge(name, value, &mut Taken::default())
+}
+
+/// Values of variables that are secret by their names, for [`super::values`] over what a process prints that has them.
+/// Short ones are left out: they may well be a part of ordinary words.
+pub fn secrets_of(variables: impl IntoIterator<Item = (String, String)>) -> Vec<String> {
+    let is_secret = |name: &str, value: &str| {
+        value.len() >= LEAST_PART && matches!(kind(name), Kind::Secret | Kind::Likely) && !is_harmless(value)
+    };
+    variables.into_iter().filter(|(name, value)| is_secret(name, value)).map(|(_, value)| value).collect()
 }
 
 /// A document without secrets.

@@ -78,13 +78,10 @@ impl Events {
     ) -> Result<(), Box<Failure>> {
         let Events { scanner, texts, ledger, held, .. } = self;
         while !input.is_empty() {
-            let read = if lines {
-                scanner.read_alike(input, |rest| rest.strip_prefix(b"\n"), texts)
-            } else {
-                let data = input.strip_prefix(b"data:").map(|data| data.strip_prefix(b" ").unwrap_or(data));
-                data.and_then(|data| scanner.read_alike(data, end_of_event, texts))
-            };
-            let Some(Known { delta, again, rest }) = read else { break };
+            let data = if lines { Some(*input) } else { data_of_event(input) };
+            let Some(data) = data else { break };
+            let close = |rest| if lines { end_of_line(rest) } else { end_of_event(rest) };
+            let Some(Known { delta, again, rest }) = scanner.read_alike(data, close, texts) else { break };
             self.count += 1;
             self.in_read = true;
             release(held, sink);
@@ -214,6 +211,18 @@ fn hold(held: &mut Option<Event>, delta: &Delta, entry: Entry, bytes: u32, stamp
             last_of_read: true,
         });
     }
+}
+
+/// What is behind the name of an event's data.
+#[inline]
+fn data_of_event(input: &[u8]) -> Option<&[u8]> {
+    let data = input.strip_prefix(b"data:")?;
+    Some(data.strip_prefix(b" ").unwrap_or(data))
+}
+
+#[inline]
+fn end_of_line(rest: &[u8]) -> Option<&[u8]> {
+    rest.strip_prefix(b"\n")
 }
 
 /// What is behind the end of an event's only line, and the empty line that closes it.

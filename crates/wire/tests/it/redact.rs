@@ -190,6 +190,29 @@ fn what_is_no_secret_survives() {
 }
 
 #[test]
+fn what_is_secret_in_one_place_is_so_in_all() {
+    let given =
+        arguments(&["sh", "-c", "echo with § and a-§; exec serve --api-key § --port 1", "§", "--name=x§"]);
+    let shown = redact::command(&given);
+    assert!(!shown.arguments.join(" ").contains(SECRET), "{:?}", shown.arguments);
+    // A short one may be the name of something else.
+    let given = arguments(&["vllm", "serve", "m", "--api-key", "vllm"]);
+    assert_eq!(redact::command(&given).arguments, ["vllm", "serve", "m", "--api-key", REDACTED]);
+}
+
+#[test]
+fn variables_that_are_secret_are_known_by_their_names() {
+    let of = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    let variables = [
+        of("VLLM_API_KEY", SECRET),
+        of("HOME", "/home/somebody"),
+        of("HF_TOKEN", "short"),
+        of("TOKENIZERS_PARALLELISM", "a-long-value"),
+    ];
+    assert_eq!(redact::secrets_of(variables), [SECRET]);
+}
+
+#[test]
 fn home_folders_lose_their_owner() {
     let given = arguments(&[
         "/home/ann/venv/bin/vllm",

@@ -71,6 +71,6 @@ pub(super) fn limits(run: &Run) -> Limits {
         max_model_length: run.model.max_length,
         kv_tokens: run.capacity.kv_tokens,
         concurrent_requests: run.capacity.concurrent_requests,
-        kv_blocks: None,
+        kv_blocks: run.capacity.kv_blocks,
     }
 }

@@ -55,12 +55,15 @@ fn over_time(cell: &str, rate: &RateSeries) -> Option<Chart> {
             marks: false,
             labels: false,
         }],
-        bands: window.map(|[from, to]| Band { from, to, name: "window" }).into_iter().collect(),
+        bands: window.map(|[from, to]| Band { from, to, name: "window".to_owned() }).into_iter().collect(),
         better: "",
     })
 }
 
 fn cumulative(cell: &str, kind: &str, name: &str, curve: &Curve) -> Option<Chart> {
+    if curve.n < 2 {
+        return None;
+    }
     let (first, last) = (curve.points.first()?, curve.points.last()?);
     // A spread of less than a fifth is told apart better without a logarithm.
     let wide = first[1] > 0.0 && last[1] / first[1] > 1.2;

@@ -50,12 +50,18 @@ impl Template {
         let mut grows = false;
         for number in rising {
             let Number { start, end, count, foretold } = number;
-            foretold.value += foretold.step;
+            let Foretold { value, step, .. } = foretold;
+            *value += *step;
             if let Some(count) = *count {
-                says.counts.put(count, foretold.value);
+                says.counts.put_again(count, *value);
             }
-            let digits = fixed.get_mut(*start as usize..*end as usize).unwrap_or_default();
-            grows |= !add(digits, foretold.step);
+            let Some(last) = fixed.get_mut((*end as usize).wrapping_sub(1)) else { continue };
+            let sum = u64::from(*last) + *step;
+            if sum <= u64::from(b'9') {
+                *last = sum as u8;
+            } else {
+                grows |= !add(&mut fixed[*start as usize..*end as usize], *step);
+            }
         }
         if grows {
             self.spell_all();
@@ -160,7 +166,8 @@ impl Foretold {
     fn corrected(self, text: &[u8], events: u32) -> Option<(Foretold, usize)> {
         let (value, length) = whole_number(text)?;
         let before = self.value.checked_sub(self.step)?;
-        let step = value.checked_sub(before).filter(|&step| step > 0 && before > 0)?;
+        // A step of zero is one too: a time of creation rises once in many events.
+        let step = value.checked_sub(before).filter(|_| before > 0)?;
         let doubt = self.doubt.saturating_sub(events.wrapping_sub(self.weighed)) + WRONG;
         let foretold = Foretold { value, step, doubt, weighed: events };
         (doubt <= MAX_DOUBT && length == number_length(text)).then_some((foretold, length))
@@ -181,19 +188,7 @@ fn digits(mut number: u64, room: &mut [u8; MAX_DIGITS]) -> &[u8] {
 }
 
 /// Adds to a number in decimal digits; false if it would take another digit, with the digits in any state.
-#[inline]
-fn add(digits: &mut [u8], step: u64) -> bool {
-    let Some((last, front)) = digits.split_last_mut() else { return false };
-    let sum = u64::from(*last - b'0') + step;
-    if sum < 10 {
-        *last = b'0' + sum as u8;
-        return true;
-    }
-    *last = b'0' + (sum % 10) as u8;
-    add_in_front(front, sum / 10)
-}
-
-fn add_in_front(digits: &mut [u8], mut carry: u64) -> bool {
+fn add(digits: &mut [u8], mut carry: u64) -> bool {
     for digit in digits.iter_mut().rev() {
         let sum = u64::from(*digit - b'0') + carry;
         *digit = b'0' + (sum % 10) as u8;

@@ -48,28 +48,25 @@ fn plain_length(text: &[u8]) -> usize {
 }
 
 /// Length of the number at the start; 0 if there is none.
+#[inline]
 pub(super) fn number_length(text: &[u8]) -> usize {
     let mut at = 0;
-    loop {
-        at += digits_length(&text[at..]);
-        match text.get(at) {
-            Some(&byte) if goes_on(byte) => at += 1,
-            _ => return at,
+    // The common case: digits, with a point among them.
+    while let Some(word) = word(text, at) {
+        let others = non_digits(word) & !points(word);
+        if others == 0 {
+            at += 8;
+            continue;
         }
+        at += (others.trailing_zeros() / 8) as usize;
+        return if goes_on(text[at]) { any_number_length(text, at) } else { at };
     }
+    any_number_length(text, at)
 }
 
-#[inline]
-fn digits_length(text: &[u8]) -> usize {
-    let mut at = 0;
-    while let Some(word) = word(text, at) {
-        let others = non_digits(word);
-        if others != 0 {
-            return at + (others.trailing_zeros() / 8) as usize;
-        }
-        at += 8;
-    }
-    at + text[at..].iter().take_while(|byte| byte.is_ascii_digit()).count()
+/// The same from `at` on, byte by byte.
+fn any_number_length(text: &[u8], at: usize) -> usize {
+    at + text[at..].iter().take_while(|&&byte| byte.is_ascii_digit() || goes_on(byte)).count()
 }
 
 /// The whole number at the start, and its length; none for `1.5`, `1e3` and the like.
@@ -150,11 +147,18 @@ fn special(word: u64) -> u64 {
     zeros(word ^ (ONES * 0x22)) | zeros(word ^ (ONES * 0x5c)) | below_space(word)
 }
 
-/// The top bit of each byte that is no digit; only the lowest one that is set is sure.
+/// The top bit of each byte that is no digit.
 #[inline]
 fn non_digits(word: u64) -> u64 {
     let value = word ^ (ONES * 0x30);
-    (value.wrapping_add(ONES * 0x76) | value) & TOPS
+    (((value & !TOPS) + ONES * 0x76) | value) & TOPS
+}
+
+/// The top bit of each byte that is a point.
+#[inline]
+fn points(word: u64) -> u64 {
+    let value = word ^ (ONES * 0x2e);
+    !(((value & !TOPS) + (ONES * 0x7f)) | value) & TOPS
 }
 
 /// The top bit of each byte that is zero.
