@@ -17,6 +17,7 @@
 pub mod adaptive;
 mod cold;
 pub mod compare;
+mod compat;
 mod decode;
 mod detail;
 mod error;
@@ -42,6 +43,7 @@ pub mod verify;
 use tokometer_record::{Cell, CellTrace, Phase, Run, Settings};
 
 pub use compare::{CompareOptions, Gate, compare};
+pub use compat::CompatBuilder;
 pub use detail::detail;
 pub use error::AnalysisError;
 pub use exit::exit_code;

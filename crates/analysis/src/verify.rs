@@ -66,8 +66,10 @@ pub fn verify(
     let (series, of_machine) = series::check(&mut findings, run, series, traces_expected);
     let mut cells = Vec::new();
     let mut last_ns = 0;
-    for cell in &run.cells {
-        let mut row = Row::new(run, cell, series.as_ref(), traces_expected);
+    let rows = run.cells.iter().map(|cell| Row::new(run, cell, series.as_ref(), traces_expected));
+    let aside =
+        run.set_aside.iter().map(|aside| Row::set_aside(run, aside, series.as_ref(), traces_expected));
+    for mut row in rows.chain(aside) {
         row.check(&mut findings, &mut load);
         last_ns = last_ns.max(row.last_ns);
         cells.push(row.result());

@@ -2,16 +2,22 @@
 
 pub(crate) mod agent;
 pub(crate) mod calibrate;
+pub(crate) mod config;
+pub(crate) mod groups;
 pub(crate) mod judge;
 pub(crate) mod machine;
 pub(crate) mod matrix;
 pub(crate) mod output;
 pub(crate) mod report;
+pub(crate) mod resume;
 pub(crate) mod run;
 pub(crate) mod sim;
 pub(crate) mod sweep;
 pub(crate) mod target;
+pub(crate) mod tool;
 pub(crate) mod values;
+
+use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
@@ -32,6 +38,9 @@ use clap::{Parser, Subcommand};
                   tokometer compare runs/<base> runs/<new>  what differs, and by how much"
 )]
 pub(crate) struct Cli {
+    /// Configuration to read, instead of the nearest tokometer.toml from this folder upward
+    #[arg(long, global = true, value_name = "FILE", help_heading = "Configuration")]
+    pub(crate) config: Option<PathBuf>,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
@@ -62,6 +71,14 @@ pub(crate) enum Command {
     Analyse(judge::AnalyseArgs),
     /// Check a run: compute every number again from its traces, and hold it against itself
     Verify(judge::VerifyArgs),
+    /// Show the values of options, and where each comes from
+    Config(config::ConfigArgs),
+    /// Say what a word of a report, a verdict, a flag or a field of the record means
+    Explain(tool::ExplainArgs),
     /// Print the JSON Schema of a document
     Schema(report::SchemaArgs),
+    /// Print the completions of a shell
+    Completions(tool::CompletionsArgs),
+    /// Print or write the manual pages
+    Man(tool::ManArgs),
 }

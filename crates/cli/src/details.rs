@@ -20,7 +20,7 @@ pub(crate) fn of(folder: &RunFolder, run: &Run) -> anyhow::Result<Vec<CellDetail
 }
 
 /// The cell's trace, or that of the repeat whose figures stand for it.
-fn trace_of(cell: &Cell) -> Option<&TraceFile> {
+pub(crate) fn trace_of(cell: &Cell) -> Option<&TraceFile> {
     let represents = || cell.repeats.iter().find(|repeat| repeat.represents)?.trace.as_ref();
     cell.trace.as_ref().or_else(represents)
 }

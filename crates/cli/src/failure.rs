@@ -27,6 +27,12 @@ impl Hinted {
         Hinted { message: message.into(), hint: hint.into(), code: NO_RUN }
     }
 
+    /// What to try.
+    #[cfg(test)]
+    pub(crate) fn hint(&self) -> &str {
+        &self.hint
+    }
+
     /// The arguments do not fit together, or name something that cannot be used.
     pub(crate) fn usage(message: impl Into<String>, hint: impl Into<String>) -> Hinted {
         Hinted { message: message.into(), hint: hint.into(), code: USAGE }
@@ -57,7 +63,12 @@ pub(crate) fn print(error: &anyhow::Error) -> u8 {
     }
     crate::out::say(&line);
     // Through the error itself and not through its chain, which hides what was added as context.
-    let Some(Hinted { hint, code, .. }) = error.downcast_ref::<Hinted>() else { return NO_RUN };
+    let Some(Hinted { hint, code, .. }) = error.downcast_ref::<Hinted>() else {
+        crate::out::say(
+            "hint: the message says what to do; docs/troubleshooting.md goes through messages one by one",
+        );
+        return NO_RUN;
+    };
     crate::out::say(&format!("hint: {hint}"));
     *code
 }

@@ -3,7 +3,11 @@
 mod args;
 mod calibration;
 mod commands;
+mod compat;
+mod config;
+mod dashboard;
 mod details;
+mod explain;
 mod failure;
 mod out;
 mod progress;
@@ -13,13 +17,35 @@ mod sweep;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches};
 
 use crate::args::{Cli, Command};
+use crate::failure::Hinted;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
-    let result = match cli.command {
+    let result = parsed().and_then(run);
+    match result {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => ExitCode::from(failure::print(&error)),
+    }
+}
+
+/// The command line; one that cannot be read ends the process with clap's own message.
+fn parsed() -> anyhow::Result<Command> {
+    let matches = config::read(args::groups::grouped(Cli::command()), std::env::args_os().collect())?;
+    let plan = args::resume::plan_options(&matches);
+    if !plan.is_empty() {
+        return Err(Hinted::usage(
+            format!("{} cannot be given with --resume: the plan is that of the run", plan.join(", ")),
+            "leave it out, or start a new run",
+        )
+        .into());
+    }
+    Ok(Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit()).command)
+}
+
+fn run(command: Command) -> anyhow::Result<u8> {
+    match command {
         Command::Run(args) => commands::run::run(*args),
         Command::Demo(args) => commands::demo::demo(*args),
         Command::Sweep(args) => commands::sweep::sweep(&args),
@@ -32,10 +58,10 @@ fn main() -> ExitCode {
         Command::Compare(args) => commands::compare::compare(&args),
         Command::Analyse(args) => commands::analyse::analyse(&args),
         Command::Verify(args) => commands::verify::verify(&args),
+        Command::Config(args) => commands::config::config(&args),
+        Command::Explain(args) => commands::explain::explain(&args),
+        Command::Completions(args) => commands::completions::completions(&args),
+        Command::Man(args) => commands::man::man(&args),
         Command::Schema(args) => commands::schema::schema(&args),
-    };
-    match result {
-        Ok(code) => ExitCode::from(code),
-        Err(error) => ExitCode::from(failure::print(&error)),
     }
 }

@@ -23,14 +23,17 @@ pub(crate) fn result_line(text: &str) -> anyhow::Result<()> {
     result(&format!("{text}\n"))
 }
 
-/// Writes a line to standard error.
+/// Writes a line to standard error; a dashboard that has taken the terminal shows it as an event.
 pub(crate) fn say(text: &str) {
+    if crate::dashboard::takes(text) {
+        return;
+    }
     let mut err = std::io::stderr().lock();
     drop(writeln!(err, "{text}"));
 }
 
 /// Writes to standard error without a line end.
-pub(crate) fn show(text: &str) {
+fn show(text: &str) {
     let mut err = std::io::stderr().lock();
     drop(err.write_all(text.as_bytes()).and_then(|()| err.flush()));
 }
@@ -69,18 +72,22 @@ pub(crate) fn width() -> usize {
     columns(terminal_size::terminal_size_of(std::io::stdout())).unwrap_or(100)
 }
 
-/// Width of the terminal that standard error goes to, or none on a pipe.
-pub(crate) fn stderr_width() -> Option<usize> {
-    columns(terminal_size::terminal_size_of(std::io::stderr()))
-}
-
 fn columns(size: Option<(terminal_size::Width, terminal_size::Height)>) -> Option<usize> {
     size.map(|(width, _)| usize::from(width.0).max(40))
 }
 
 /// True if colours are wanted on standard output.
 pub(crate) fn colour() -> bool {
-    stdout_is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+    stdout_is_terminal() && wants_colour()
+}
+
+/// True if colours are wanted on standard error.
+pub(crate) fn stderr_colour() -> bool {
+    stderr_is_terminal() && wants_colour()
+}
+
+fn wants_colour() -> bool {
+    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
 /// `1 cell`, `3 cells`.

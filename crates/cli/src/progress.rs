@@ -1,11 +1,12 @@
-//! Progress on standard error: a bar on a terminal, one line a cell on a pipe.
+//! Progress on standard error: a dashboard on a terminal, one line a cell elsewhere.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use tokometer_load::{Live, LivePhase};
+use tokometer_load::Live;
 use tokometer_record::{Cell, Phase, Status, context_label};
+use tokometer_telemetry::Latest;
 
+use crate::dashboard::{Board, Dashboard, Doing, Wishes};
 use crate::out;
 
 /// How much to show.
@@ -15,92 +16,74 @@ pub(crate) enum Verbosity {
     Quiet,
     /// One line a cell.
     Lines,
-    /// One line a cell, and a bar that moves.
-    Bar,
+    /// A dashboard.
+    Dashboard,
+}
+
+impl Verbosity {
+    /// What the user asks for, as far as the place allows it.
+    pub(crate) fn of(quiet: bool, plain: bool) -> Verbosity {
+        let variable = |name: &str| std::env::var(name).unwrap_or_default();
+        // A service that builds sets it, and keeps a log of lines.
+        let builds = !matches!(variable("CI").as_str(), "" | "0" | "false");
+        let dumb = matches!(variable("TERM").as_str(), "" | "dumb");
+        match quiet {
+            true => Verbosity::Quiet,
+            false if plain || builds || dumb || !out::can_ask() => Verbosity::Lines,
+            false => Verbosity::Dashboard,
+        }
+    }
 }
 
 /// Shows where a run stands.
 pub(crate) struct Progress {
     verbosity: Verbosity,
-    live: Arc<Live>,
+    board: Arc<Board>,
+    /// Until it is dropped.
+    _dashboard: Option<Dashboard>,
 }
 
 impl Progress {
-    pub(crate) fn new(quiet: bool, live: Arc<Live>) -> Progress {
-        let verbosity = match (quiet, out::stderr_is_terminal()) {
-            (true, _) => Verbosity::Quiet,
-            (false, true) => Verbosity::Bar,
-            (false, false) => Verbosity::Lines,
-        };
-        Progress { verbosity, live }
+    /// Begins to show. Where the terminal can't be taken over, there are lines.
+    pub(crate) fn new(
+        verbosity: Verbosity,
+        board: Board,
+        live: Arc<Live>,
+        machine: Option<Latest>,
+        wishes: Wishes,
+    ) -> Progress {
+        let board = Arc::new(board);
+        let mut progress = Progress { verbosity, board, _dashboard: None };
+        if verbosity == Verbosity::Dashboard {
+            let board = Arc::clone(&progress.board);
+            match Dashboard::start(board, live, machine, wishes, out::stderr_colour()) {
+                Ok(dashboard) => progress._dashboard = Some(dashboard),
+                Err(_) => progress.verbosity = Verbosity::Lines,
+            }
+        }
+        progress
     }
 
     /// A line about the run as a whole.
     pub(crate) fn note(&self, text: &str) {
         if self.verbosity != Verbosity::Quiet {
-            self.clear();
             out::say(text);
         }
     }
 
-    /// The result of one cell, or of one of its repeats.
-    pub(crate) fn finished(&self, cell: &Cell, repeat: Option<u32>, done: usize, of: usize) {
+    /// The row of the record that a measurement led to, and the line of the measurement itself.
+    pub(crate) fn finished(&self, row: &Cell, cell: &Cell, repeat: Option<u32>, done: usize, of: usize) {
+        self.board.finished(row);
         let repeat = repeat.map_or_else(String::new, |repeat| format!("repeat {repeat}, "));
         self.note(&format!("[{done:>2}/{of}] {repeat}{}", line(cell)));
     }
 
-    /// Runs `work`, moving the bar meanwhile. `left` is the estimate of the whole run's rest in seconds.
-    pub(crate) async fn during<T>(
-        &self,
-        label: &str,
-        done: usize,
-        of: usize,
-        left: f64,
-        work: impl Future<Output = T>,
-    ) -> T {
-        if self.verbosity != Verbosity::Bar {
-            return work.await;
-        }
-        tokio::pin!(work);
-        let mut ticks = tokio::time::interval(Duration::from_millis(200));
-        let mut shown = 0.0;
-        loop {
-            tokio::select! {
-                biased;
-                result = &mut work => {
-                    self.clear();
-                    return result;
-                }
-                _ = ticks.tick() => {
-                    out::show(&self.bar(label, done, of, (left - shown).max(0.0)));
-                    shown += 0.2;
-                }
-            }
-        }
-    }
-
-    fn bar(&self, label: &str, done: usize, of: usize, left: f64) -> String {
-        let filled = (done * 20).checked_div(of).unwrap_or(0);
-        let live = self.live.get();
-        let phase = match live.phase {
-            LivePhase::Idle => String::new(),
-            phase if live.of_seconds > 0.0 => {
-                format!(" · {} {:.0}/{:.0} s", phase.word(), live.seconds, live.of_seconds)
-            }
-            phase => format!(" · {}", phase.word()),
-        };
-        let rate = if live.rate > 0.0 { format!(" · {:.0} events/s", live.rate) } else { String::new() };
-        let bar = format!("{}{}", "█".repeat(filled), "░".repeat(20 - filled));
-        let line = format!("{bar} {done}/{of} · {label}{phase}{rate} · {} left", time(left));
-        // A line that wraps would leave its first part behind.
-        let room = out::stderr_width().map_or(usize::MAX, |columns| columns - 1);
-        format!("\r\x1b[2K{}", line.chars().take(room).collect::<String>())
-    }
-
-    fn clear(&self) {
-        if self.verbosity == Verbosity::Bar {
-            out::show("\r\x1b[2K");
-        }
+    /// Runs `work`, which is what is being done meanwhile.
+    pub(crate) async fn during<T>(&self, doing: Doing, work: impl Future<Output = T>) -> T {
+        self.board.begin(doing);
+        let result = work.await;
+        self.board.pause();
+        result
     }
 }
 

@@ -10,8 +10,10 @@ pub(crate) mod launch;
 pub(crate) mod machine;
 mod measure;
 mod prompts;
+pub(crate) mod resume;
 pub(crate) mod server;
 pub(crate) mod settings;
+mod skip;
 mod watching;
 
 use std::sync::Arc;
@@ -20,8 +22,8 @@ use std::time::Duration;
 use anyhow::Context;
 use tokio::sync::watch;
 use tokometer_load::{Conductor, Gauges, Live, LoadEngine, Timing};
-use tokometer_plan::Plan;
 use tokometer_plan::text::Corpus;
+use tokometer_plan::{Plan, Step};
 use tokometer_record::{RecordError, Run, RunFolder, RunState, SweepPart};
 use tokometer_target::{Busy, ProbeOptions, Target};
 use tokometer_wire::clock::Clock;
@@ -29,23 +31,38 @@ use tokometer_wire::clock::Clock;
 use crate::args::machine::MachineArgs;
 use crate::args::matrix::MatrixArgs;
 use crate::args::output::OutputArgs;
+use crate::args::resume::ResumeArgs;
 use crate::args::target::TargetArgs;
 use crate::calibration::kept;
+use crate::config::Preset;
+use crate::dashboard::Board;
 use crate::failure::{self, Hinted};
 use crate::out;
-use crate::progress::Progress;
+use crate::progress::{Progress, Verbosity};
 use prompts::Prompts;
+use resume::Resume;
+use skip::Skip;
 
 /// A probed server, what is to be done with it, and where the result goes.
 struct Site {
     server: server::Server,
     target: Target,
     plan: Plan,
+    /// What of the plan is to be measured, in order, each with its round from 0 on.
+    todo: Vec<(u32, Step)>,
+    /// Which segment of a resumed run this is, from 2 on.
+    segment: Option<u32>,
+    /// What the salts of prompts are made from.
+    salt: String,
     corpus: Option<Arc<Corpus>>,
     threads: usize,
     folder: RunFolder,
     observed: watching::Watching,
 }
+
+/// How often, and how many times, a server is looked at that may still hold requests of a segment that was killed.
+const LEFTOVER_LOOK: Duration = Duration::from_millis(500);
+const LEFTOVER_LOOKS: u32 = 20;
 
 /// What a session is to do.
 pub(crate) struct Session {
@@ -57,6 +74,10 @@ pub(crate) struct Session {
     pub(crate) output: OutputArgs,
     /// Ask before starting, on a terminal.
     pub(crate) may_ask: bool,
+    /// The preset that it was started with, if any.
+    pub(crate) preset: Option<Preset>,
+    /// The run that goes on; none: a new one.
+    pub(crate) resume: Option<Resume>,
     /// The sweep that it is a part of.
     pub(crate) sweep: Option<InSweep>,
 }
@@ -72,9 +93,15 @@ pub(crate) struct InSweep {
 }
 
 impl Session {
+    /// Takes up the run that `args` name, if they name one.
+    pub(crate) fn resuming(mut self, args: &ResumeArgs) -> anyhow::Result<Session> {
+        self.resume = Resume::open(args, &mut self)?;
+        Ok(self)
+    }
+
     /// Runs the session on an event loop of its own; the exit code.
     pub(crate) fn run(self) -> anyhow::Result<u8> {
-        let clock = Clock::start();
+        let clock = self.resume.as_ref().map_or_else(Clock::start, Resume::clock);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let code = runtime.block_on(self.make(clock));
         // A name look-up or a probe that hangs must not keep the process.
@@ -87,6 +114,11 @@ impl Session {
 
     /// Probe, plan, question, measurement.
     pub(crate) async fn make(self, clock: Clock) -> anyhow::Result<u8> {
+        if let Some(resume) = &self.resume
+            && resume.is_complete(&self.matrix)?
+        {
+            return self.nothing_left(resume);
+        }
         let (corpus_name, corpus) = prompts::corpus(&self.matrix)?.unzip();
         let url = match (&self.url, &self.machine.launch) {
             (Some(url), _) => url.clone(),
@@ -111,19 +143,36 @@ impl Session {
         };
         let target = self.probe(&server).await?;
         self.refuse_busy(&target, &server).await?;
-        let plan =
-            tokometer_plan::build(&settings::request(&self.matrix), &settings::limits(&target, &self.matrix))
-                .map_err(|error| Hinted::usage(error.to_string(), "see tokometer run --help"))?;
+        let (request, limits) = (settings::request(&self.matrix), settings::limits(&target, &self.matrix));
+        let plan = match &self.resume {
+            Some(resume) => resume.plan(&self.matrix)?,
+            None => tokometer_plan::build(&request, &limits)
+                .map_err(|error| Hinted::usage(error.to_string(), "see tokometer run --help"))?,
+        };
         let threads = self.matrix.load_threads.map_or_else(LoadEngine::default_threads, usize::from);
         let mut run = settings::record(&self, &target, &plan, threads, clock);
         run.settings.corpus = corpus_name;
+        if let Some(preset) = self.preset {
+            run.remarks.push(format!("settings started from the preset {}", preset.name()));
+        }
         match kept::last() {
             Ok(calibration) => run.calibration = Some(calibration),
             Err(why) => drop(run.unknown.insert("calibration".to_owned(), why)),
         }
         let looking = machine::look(&self.machine, &self.target, &mut run, clock);
         let mut observed = Box::pin(looking).await?;
+        let mut todo: Vec<(u32, Step)> = plan.all_steps().collect();
+        let (mut salt, mut segment) = (run.id.clone(), None);
+        if let Some(resume) = &self.resume {
+            run = resume.take_up(&run, clock)?;
+            todo = resume.todo(&plan);
+            segment = Some(resume.segment());
+            salt = run.breaks.last().map_or(salt, |last| last.salt.clone());
+        }
         if !self.output.quiet {
+            if let Some(resume) = &self.resume {
+                resume.say(&run, &plan, &todo);
+            }
             out::say(&ask::plan_text(&run, &plan));
             machine::show(&run);
         }
@@ -141,6 +190,8 @@ impl Session {
         let folder = self.folder(&run).with_context(|| {
             Hinted::new("the run could not be saved", "make room, or give another folder with --out")
         })?;
+        // A resumed one is locked already.
+        let _lock = if self.resume.is_none() { Some(folder.lock()?) } else { None };
         if let Some(launched) = &mut launched {
             launched.keep_log(&folder)?;
         }
@@ -148,8 +199,8 @@ impl Session {
             drop(launched);
             return self.finish(&run, &folder);
         }
-        observed.watch(&mut run, clock).await;
-        let site = Site { server, target, plan, corpus, threads, folder, observed };
+        observed.watch(&mut run, &folder, clock).await;
+        let site = Site { server, target, plan, todo, segment, salt, corpus, threads, folder, observed };
         let measured = Box::pin(self.measure_at(&site, &mut run, interrupt, clock)).await;
         site.observed.finish(&mut run, &site.folder);
         if let Some(launched) = &mut launched {
@@ -171,6 +222,11 @@ impl Session {
 
     /// The run's folder, with the plan in it. A run that cannot be saved is not made.
     fn folder(&self, run: &Run) -> Result<RunFolder, RecordError> {
+        if let Some(resume) = &self.resume {
+            resume.folder.hold_reserve()?;
+            resume.folder.save_run(run)?;
+            return Ok(resume.folder.clone());
+        }
         let name = self.sweep.as_ref().map_or(&run.id, |place| &place.folder);
         let folder = RunFolder::create(&self.output.out, name)?;
         let hold = || if self.output.dry_run { Ok(()) } else { folder.hold_reserve() };
@@ -191,6 +247,15 @@ impl Session {
     async fn refuse_busy(&self, target: &Target, server: &server::Server) -> anyhow::Result<()> {
         if self.target.allow_busy {
             return Ok(());
+        }
+        // What the segment before has left on the server is being cut.
+        for _ in 0..if self.resume.is_some() { LEFTOVER_LOOKS } else { 0 } {
+            match target.busy(&server.control).await {
+                Some(Busy { running, waiting }) if running + waiting > 0.0 => {
+                    tokio::time::sleep(LEFTOVER_LOOK).await;
+                }
+                _ => return Ok(()),
+            }
         }
         match target.busy(&server.control).await {
             Some(Busy { running, waiting }) if running + waiting > 0.0 => Err(Hinted::new(
@@ -218,7 +283,13 @@ impl Session {
         let largest = site.plan.concurrency.iter().copied().max().unwrap_or(1);
         LoadEngine::reserve_descriptors(largest)?;
         let live = Arc::new(Live::default());
-        let progress = Progress::new(self.output.quiet, Arc::clone(&live));
+        // Of one cell: it ends when the run ends, or when the user skips it.
+        let (end_cell, cell_interrupt) = watch::channel(false);
+        let skip = Skip::new(end_cell, interrupt.clone());
+        let verbosity = Verbosity::of(self.output.quiet, self.output.plain);
+        let board = Board::new(run, clock);
+        let machine = site.observed.latest();
+        let progress = Progress::new(verbosity, board, Arc::clone(&live), machine, skip.wishes());
         let building = Prompts::build(&self.matrix, site, run, &progress);
         let prompts = tokio::select! {
             prompts = building => prompts.map_err(|error| advice::on(&error))?,
@@ -227,6 +298,9 @@ impl Session {
                 return Ok(());
             }
         };
+        if let Some(resume) = &self.resume {
+            resume.check_requests(run)?;
+        }
         let gauges = |names| Gauges::new(Arc::clone(&site.server.control), site.target.metrics_path, names);
         let conductor = Conductor {
             run: run.id.clone(),
@@ -236,18 +310,20 @@ impl Session {
             expect: settings::expect(&self.matrix, &site.target),
             timing: Timing::default(),
             allow_busy: self.target.allow_busy,
-            interrupt,
+            interrupt: cell_interrupt,
             live,
         };
+        let rows = self.resume.as_ref().map(Resume::rows).transpose()?.unwrap_or_default();
         let prefill_output = std::cell::Cell::new(prompts::PREFILL_OUTPUT);
         let measuring = measure::Measuring {
             conductor: &conductor,
             prompts: &prompts,
             site,
             progress: &progress,
+            skip: &skip,
             adaptive: self.matrix.adaptive,
             prefill_output,
-            rows: std::cell::RefCell::default(),
+            rows: std::cell::RefCell::new(rows),
         };
         Box::pin(measuring.all(run)).await
     }

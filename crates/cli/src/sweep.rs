@@ -181,6 +181,8 @@ impl Prepared {
             matrix: args.matrix,
             output: args.output,
             may_ask: false,
+            preset: args.preset,
+            resume: None,
             sweep: Some(place),
         };
         let result = Box::pin(session.make(Clock::start())).await;

@@ -92,7 +92,7 @@ impl Conductor {
                 break;
             }
             cell.meta.counters_by_request.push(drained.counters);
-            self.show(LivePhase::Prefill, self.clock.now_ns(), 0.0, 0.0);
+            self.show(LivePhase::Prefill, self.clock.now_ns(), 0.0);
             self.one(RequestKind::Prefill, request, &mut cell).await;
             if cell.meta.interrupted || cell.has_failed() {
                 break;
@@ -186,7 +186,7 @@ impl Conductor {
             if !self.may_go_on(cell) {
                 return;
             }
-            self.show(LivePhase::Scout, start, 0.0, 0.0);
+            self.show(LivePhase::Scout, start, 0.0);
             self.one(RequestKind::Scout, request, cell).await;
         }
     }
@@ -213,7 +213,7 @@ impl Conductor {
         let requests = spec.requests.iter().cycle().take(spec.concurrency as usize).cloned().collect();
         let flight = self.launch(RequestKind::Stream, requests, false, cell).await;
         let sampler = Sampler::default();
-        let sampling = sampler.run(self.gauges.as_ref(), self.timing.sample_every, self.clock);
+        let sampling = sampler.run(self.gauges.as_ref(), self.timing.sample_every, self.clock, &self.live);
         let measured = tokio::select! {
             biased;
             measured = self.ready_and_window(spec, &flight, &sampler, cell) => measured,
@@ -221,7 +221,7 @@ impl Conductor {
         };
         cell.samples.append(&mut sampler.take());
         let finish = spec.at_end == AtEnd::Finish && measured && !self.wants_to_end();
-        self.show(LivePhase::Stop, self.clock.now_ns(), 0.0, 0.0);
+        self.show(LivePhase::Stop, self.clock.now_ns(), 0.0);
         if measured && !finish {
             self.pause(self.timing.linger).await;
         }
@@ -237,7 +237,7 @@ impl Conductor {
         sampler: &Sampler,
         cell: &mut Gathering,
     ) -> bool {
-        self.show(LivePhase::Ready, self.clock.now_ns(), 0.0, 0.0);
+        self.show(LivePhase::Ready, self.clock.now_ns(), 0.0);
         let opening = flight.opened(&self.interrupt).await;
         cell.meta.interrupted |= opening == Opening::Interrupted;
         // With a stream missing it would be another cell: nothing is sent.
@@ -261,14 +261,30 @@ impl Conductor {
     ) -> Flight {
         let streams =
             (0..).zip(requests).map(|(index, request)| Stream { index, kind, request, once }).collect();
-        self.engine.launch(streams, self.expect, Arc::clone(&cell.next_request)).await
+        let tap = Arc::clone(self.live.tap());
+        self.engine.launch(streams, self.expect, Arc::clone(&cell.next_request), tap).await
     }
 
     fn since(&self, start_ns: u64) -> Duration {
         Duration::from_nanos(self.clock.now_ns().saturating_sub(start_ns))
     }
 
-    fn show(&self, phase: LivePhase, start_ns: u64, of_seconds: f64, rate: f64) {
-        self.live.set(LiveCell { phase, seconds: self.since(start_ns).as_secs_f64(), of_seconds, rate });
+    fn show(&self, phase: LivePhase, start_ns: u64, of_seconds: f64) {
+        let seconds = self.since(start_ns).as_secs_f64();
+        self.live.set(LiveCell { phase, seconds, of_seconds, ..LiveCell::default() });
+    }
+
+    /// The same of a phase in which streams run.
+    fn show_streams(
+        &self,
+        phase: LivePhase,
+        start_ns: u64,
+        of_seconds: f64,
+        flight: &Flight,
+        missing: Vec<String>,
+    ) {
+        let seconds = self.since(start_ns).as_secs_f64();
+        let streams = Some(flight.state.glance());
+        self.live.set(LiveCell { phase, seconds, of_seconds, missing, streams, server: None });
     }
 }

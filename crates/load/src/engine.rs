@@ -14,6 +14,7 @@ use tokometer_wire::clock::Clock;
 use tokometer_wire::{Connector, Expect};
 
 use crate::flight::{CellState, Flight};
+use crate::live::Tap;
 use crate::peek::{self, Asked};
 use crate::recording::Recording;
 use crate::signal::{self, LocalSignal, Signal};
@@ -156,8 +157,9 @@ impl LoadEngine {
         streams: Vec<Stream>,
         expect: Expect,
         next_request: Arc<AtomicU32>,
+        tap: Arc<Tap>,
     ) -> Flight {
-        let state = Arc::new(CellState::new(streams.len(), next_request));
+        let state = Arc::new(CellState::new(streams.len(), next_request, tap));
         let signal = watch::Sender::new(Signal::Connect);
         let mut shares: Vec<Vec<Stream>> = self.workers.iter().map(|_| Vec::new()).collect();
         for (index, stream) in streams.into_iter().enumerate() {

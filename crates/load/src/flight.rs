@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 
+use crate::live::{LiveStreams, Tap};
 use crate::peek::Asked;
 use crate::recording::Recording;
 use crate::signal::Signal;
@@ -21,6 +22,8 @@ pub(crate) struct StreamState {
     pub(crate) stopped: AtomicBool,
     /// Events so far, for a display.
     pub(crate) events: AtomicU64,
+    /// Lag of the last event, ns, for a display.
+    pub(crate) lag_ns: AtomicU64,
 }
 
 /// Shared between the conductor and the streams of one cell.
@@ -28,17 +31,19 @@ pub(crate) struct StreamState {
 pub(crate) struct CellState {
     next_request: Arc<AtomicU32>,
     any_failed: AtomicBool,
+    pub(crate) tap: Arc<Tap>,
     pub(crate) streams: Vec<StreamState>,
     /// A stream has connected or stopped.
     changed: Notify,
 }
 
 impl CellState {
-    /// State of `streams` streams whose requests are numbered by `next_request`.
-    pub(crate) fn new(streams: usize, next_request: Arc<AtomicU32>) -> CellState {
+    /// State of `streams` streams whose requests are numbered by `next_request`, and which `tap` may look at.
+    pub(crate) fn new(streams: usize, next_request: Arc<AtomicU32>, tap: Arc<Tap>) -> CellState {
         CellState {
             next_request,
             any_failed: AtomicBool::new(false),
+            tap,
             streams: (0..streams).map(|_| StreamState::default()).collect(),
             changed: Notify::new(),
         }
@@ -81,9 +86,17 @@ impl CellState {
         self.streams.iter().all(|stream| stream.ended.load(Ordering::Acquire) > 0)
     }
 
-    /// Events of all streams so far.
-    pub(crate) fn events(&self) -> u64 {
-        self.streams.iter().map(|stream| stream.events.load(Ordering::Relaxed)).sum()
+    /// What a display shows of the streams.
+    pub(crate) fn glance(&self) -> LiveStreams {
+        let mut seen = LiveStreams { count: self.streams.len() as u32, ..LiveStreams::default() };
+        for stream in &self.streams {
+            seen.running += u32::from(!stream.stopped.load(Ordering::Relaxed));
+            seen.with_token += u32::from(stream.had_token.load(Ordering::Relaxed));
+            seen.ended += stream.ended.load(Ordering::Relaxed);
+            seen.events += stream.events.load(Ordering::Relaxed);
+            seen.lag_ns = seen.lag_ns.max(stream.lag_ns.load(Ordering::Relaxed));
+        }
+        seen
     }
 }
 

@@ -23,4 +23,4 @@ mod stream;
 pub use cell::{Adaptive, CellSpec, Checked, Conductor, PrefillSpec, Timing, WindowRule};
 pub use engine::{LoadEngine, LoadError, LoadOptions};
 pub use gauges::Gauges;
-pub use live::{Live, LiveCell, LivePhase};
+pub use live::{Live, LiveCell, LivePhase, LiveStreams, Tap, TappedText};

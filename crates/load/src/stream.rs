@@ -14,6 +14,7 @@ use tokometer_wire::{
 
 use crate::convert;
 use crate::flight::{CellState, StreamState};
+use crate::live::Tap;
 use crate::recording::Recording;
 use crate::signal::{LocalSignal, Signal};
 
@@ -67,7 +68,8 @@ pub(crate) fn run(stream: Stream, place: usize, shared: Rc<Shared>) -> impl Futu
                 return;
             }
             let number = unanswered.take().unwrap_or_else(|| shared.state.next_request());
-            let mut sink = Sink { number, recording: &shared.recording, state };
+            let tap = &shared.state.tap;
+            let mut sink = Sink { number, index: stream.index, recording: &shared.recording, state, tap };
             let cut = shared.signal.cut(place);
             let exchange = open.stream(&stream.request, shared.expect, &mut sink, cut).await;
             if met_a_closed_connection(&exchange) {
@@ -153,8 +155,10 @@ impl Drop for StopMark<'_> {
 
 struct Sink<'a> {
     number: u32,
+    index: u32,
     recording: &'a RefCell<Recording>,
     state: &'a StreamState,
+    tap: &'a Tap,
 }
 
 impl EventSink for Sink<'_> {
@@ -163,6 +167,7 @@ impl EventSink for Sink<'_> {
             self.state.had_token.store(true, Ordering::Release);
         }
         self.state.events.fetch_add(1, Ordering::Relaxed);
+        self.state.lag_ns.store(event.lag_ns, Ordering::Relaxed);
         self.recording.borrow_mut().events.push(EventRow {
             request: self.number,
             arrival_ns: event.arrival_ns,
@@ -173,5 +178,15 @@ impl EventSink for Sink<'_> {
             answer: event.payload.is_some_and(Channel::is_answer),
             last_of_read: event.last_of_read,
         });
+    }
+
+    #[inline]
+    fn wants_text(&self) -> bool {
+        self.tap.is_at(self.index)
+    }
+
+    #[cold]
+    fn text(&mut self, channel: Channel, tail: &[u8]) {
+        self.tap.show(self.number, channel, tail);
     }
 }

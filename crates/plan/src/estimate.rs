@@ -52,19 +52,24 @@ impl Plan {
 
     /// Seconds of the steps from number `next` on, counted over all rounds.
     pub fn remaining_seconds(&self, next: usize, guess: &SpeedGuess) -> f64 {
-        let Some(rounds) = (next..self.step_count()).len().checked_div(self.steps.len()) else { return 0.0 };
-        let whole = |round: u32| -> f64 {
-            (0..self.steps.len()).map(|step| self.seconds_in_round(round, &self.steps, step, guess)).sum()
-        };
-        let repeats = self.request.repeats;
-        let complete: f64 = (repeats.saturating_sub(rounds as u32)..repeats).map(whole).sum();
-        let begun = (next / self.steps.len()) as u32;
-        let steps = self.round(begun);
-        let rest = match next % self.steps.len() {
-            0 => 0.0,
-            at => (at..steps.len()).map(|step| self.seconds_in_round(begun, &steps, step, guess)).sum(),
-        };
-        complete + rest
+        self.seconds_of(self.all_steps().skip(next), guess)
+    }
+
+    /// Seconds of these steps, each with its round from 0 on, in order: of a run that was broken off, those that are
+    /// left.
+    pub fn seconds_of(&self, steps: impl IntoIterator<Item = (u32, Step)>, guess: &SpeedGuess) -> f64 {
+        let mut known: Option<(u32, Vec<Step>)> = None;
+        let mut sum = 0.0;
+        for (round, step) in steps {
+            let whole = match &known {
+                Some((of, whole)) if *of == round => whole,
+                _ => &known.insert((round, self.round(round))).1,
+            };
+            if let Some(at) = whole.iter().position(|other| *other == step) {
+                sum += self.seconds_in_round(round, whole, at, guess);
+            }
+        }
+        sum
     }
 
     /// Seconds of the warm-up.

@@ -28,5 +28,5 @@ pub mod text;
 pub use error::PlanError;
 pub use estimate::SpeedGuess;
 pub use fit::Limits;
-pub use matrix::{Plan, Request, Step, WarmUp, build};
+pub use matrix::{Plan, Request, Step, WarmUp, again, build};
 pub use parse::{parse_concurrency, parse_context, parse_contexts, parse_duration};

@@ -167,6 +167,12 @@ impl Plan {
         }
     }
 
+    /// The steps of all rounds, in order, each with the number of its round from 0 on.
+    pub fn all_steps(&self) -> impl Iterator<Item = (u32, Step)> {
+        (0..self.request.repeats)
+            .flat_map(|round| self.round(round).into_iter().map(move |step| (round, step)))
+    }
+
     /// Steps of all rounds together.
     pub fn step_count(&self) -> usize {
         self.steps.len() * self.request.repeats as usize
@@ -223,30 +229,60 @@ pub fn build(request: &Request, limits: &Limits) -> Result<Plan, PlanError> {
     }
 
     let mut not_run = Vec::new();
-    let mut prefill = Vec::new();
     for context in &prefill_contexts {
-        match limits.refuse_prefill(*context) {
-            Some(refusal) => not_run.push(refused(Phase::Prefill, *context, 1, refusal)),
-            None => prefill
-                .push(Step::Prefill { context: *context, prompt_tokens: limits.prefill_prompt(*context) }),
+        if let Some(refusal) = limits.refuse_prefill(*context) {
+            not_run.push(refused(Phase::Prefill, *context, 1, refusal));
         }
     }
-    let mut cells = HashSet::new();
     for context in &contexts {
         for concurrency in &concurrency {
-            match limits.refuse_cell(request, *context, *concurrency) {
-                Some(refusal) => not_run.push(refused(Phase::Decode, *context, *concurrency, refusal)),
-                None => {
-                    cells.insert((*context, *concurrency));
-                }
+            if let Some(refusal) = limits.refuse_cell(request, *context, *concurrency) {
+                not_run.push(refused(Phase::Decode, *context, *concurrency, refusal));
             }
         }
     }
-    let mut steps = sequence(&contexts, &concurrency, prefill, &cells);
-    if request.order == Order::Shuffled {
-        steps = shuffled(&steps, request.seed, 0);
-    }
+    let steps = steps(request, limits, &contexts, &concurrency, &prefill_contexts, &not_run);
     Ok(Plan { contexts, concurrency, prefill_contexts, steps, not_run, notes, request: request.clone() })
+}
+
+/// The plan of a run that was broken off: `request` names every list, and `not_run` are the rows that the first
+/// plan left out. What the server says of itself now does not change it; `limits` are those of the record.
+pub fn again(request: &Request, limits: &Limits, not_run: Vec<Cell>) -> Result<Plan, PlanError> {
+    request.check()?;
+    let contexts = request.contexts.clone().unwrap_or_default();
+    let concurrency = request.concurrency.clone().unwrap_or_default();
+    let prefill_contexts = request.prefill_contexts.clone().unwrap_or_default();
+    let steps = steps(request, limits, &contexts, &concurrency, &prefill_contexts, &not_run);
+    let request = request.clone();
+    Ok(Plan { contexts, concurrency, prefill_contexts, steps, not_run, notes: Vec::new(), request })
+}
+
+/// What is run, in order: every row but those that are not.
+fn steps(
+    request: &Request,
+    limits: &Limits,
+    contexts: &[u64],
+    concurrency: &[u32],
+    prefill_contexts: &[u64],
+    not_run: &[Cell],
+) -> Vec<Step> {
+    let left_out: HashSet<(Phase, u64, u32)> =
+        not_run.iter().map(|cell| (cell.phase, cell.context_nominal, cell.concurrency)).collect();
+    let prefill = prefill_contexts
+        .iter()
+        .filter(|context| !left_out.contains(&(Phase::Prefill, **context, 1)))
+        .map(|context| Step::Prefill { context: *context, prompt_tokens: limits.prefill_prompt(*context) })
+        .collect();
+    let cells = contexts
+        .iter()
+        .flat_map(|context| concurrency.iter().map(|concurrency| (*context, *concurrency)))
+        .filter(|(context, concurrency)| !left_out.contains(&(Phase::Decode, *context, *concurrency)))
+        .collect();
+    let steps = sequence(contexts, concurrency, prefill, &cells);
+    match request.order {
+        Order::Shuffled => shuffled(&steps, request.seed, 0),
+        Order::Standard => steps,
+    }
 }
 
 fn prefill_contexts(request: &Request, limits: &Limits, contexts: &[u64]) -> Vec<u64> {

@@ -51,6 +51,12 @@ pub enum RecordError {
         /// Newest schema that this program knows.
         known: &'static str,
     },
+    /// A run that another process measures into.
+    #[error("{path} is being measured by another tokometer: wait until it ends, or end it")]
+    InUse {
+        /// The run's folder.
+        path: PathBuf,
+    },
     /// A trace that is not the one which its record names.
     #[error(
         "{path} is not the trace that its record names (SHA-256 {found}, recorded {recorded}): it was changed"

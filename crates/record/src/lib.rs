@@ -19,6 +19,7 @@ pub mod calibration;
 pub mod cell;
 mod columnar;
 pub mod comparison;
+pub mod compat;
 pub mod detail;
 mod error;
 pub mod hardware;
@@ -27,6 +28,7 @@ pub mod page;
 pub mod published;
 pub mod reanalysis;
 pub mod repeats;
+pub mod resume;
 pub mod run;
 pub mod schema;
 pub mod speculative;
@@ -49,6 +51,7 @@ pub use detail::{CellDetail, Curve, RateSeries, RequestColumns};
 pub use error::RecordError;
 pub use hardware::{Accelerator, Container, Device, DeviceLink, Hardware, Host};
 pub use repeats::RepeatSummary;
+pub use resume::{Break, Difference, SetAside};
 pub use run::{
     AtEnd, Capacity, Endpoint, Engine, Evidence, Imported, KvBlocks, Method, Model, Order, Prompts, Run,
     RunState, Settings, Target, Tool,

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::calibration::Calibration;
 use crate::cell::{Cell, TraceFile};
 use crate::hardware::Hardware;
+use crate::resume::{Break, SetAside};
 use crate::sweep::SweepPart;
 use crate::telemetry::Sampling;
 
@@ -82,6 +83,12 @@ pub struct Run {
     /// How the machine was read meanwhile; null where nothing was read, and in older records.
     #[serde(default)]
     pub sampling: Option<Sampling>,
+    /// Where the run was broken off and taken up again, in order; empty where it was made in one go.
+    #[serde(default)]
+    pub breaks: Vec<Break>,
+    /// Measurements that later ones took the place of, in order: nothing that was measured is lost.
+    #[serde(default)]
+    pub set_aside: Vec<SetAside>,
     /// Fields that are null though one would expect a value: dotted path → reason.
     pub unknown: BTreeMap<String, String>,
     /// Facts with their sources, as the probe found them.
@@ -121,6 +128,8 @@ impl Run {
             cells: Vec::new(),
             telemetry: None,
             sampling: None,
+            breaks: Vec::new(),
+            set_aside: Vec::new(),
             unknown: BTreeMap::new(),
             evidence: Vec::new(),
             remarks: Vec::new(),

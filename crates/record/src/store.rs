@@ -5,7 +5,7 @@
 //! any moment leaves whole files only, and a `run.json` that names no trace that is not there.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
 use std::path::{Component, Path, PathBuf};
 
@@ -64,6 +64,19 @@ impl RunFolder {
     /// Sets space aside, so that the run document can still be written when the disk is full.
     pub fn hold_reserve(&self) -> Result<(), RecordError> {
         write_whole(&self.path.join(RESERVE_FILE), &vec![0; RESERVE_BYTES])
+    }
+
+    /// Keeps others from measuring into the folder, as long as the result lives. The system forgets it with the
+    /// process, however that ends.
+    pub fn lock(&self) -> Result<File, RecordError> {
+        let file =
+            File::open(&self.path).map_err(|source| RecordError::Read { path: self.path.clone(), source })?;
+        match file.try_lock() {
+            Ok(()) => Ok(file),
+            Err(TryLockError::WouldBlock) => Err(RecordError::InUse { path: self.path.clone() }),
+            // A file system without locks keeps nobody away.
+            Err(TryLockError::Error(_)) => Ok(file),
+        }
     }
 
     /// Gives the space back.

@@ -265,6 +265,9 @@ pub struct TraceMeta {
     /// Which repeat of the cell it is, from 1 on; null where the cell is measured once.
     #[serde(default)]
     pub repeat: Option<u32>,
+    /// Which segment of a resumed run measured it, from 2 on; null for the first.
+    #[serde(default)]
+    pub segment: Option<u32>,
     /// Window length asked, seconds (0 for prefill).
     pub duration_seconds: f64,
     /// Start of the window; null if it was not reached.
@@ -317,12 +320,11 @@ impl TraceMeta {
     }
 
     /// The name of the trace's file, without its folder: `decode-8192-32.parquet`, of a repeat
-    /// `decode-8192-32.2.parquet`.
+    /// `decode-8192-32.2.parquet`, of the second segment of a run `decode-8192-32.s2.parquet`.
     pub fn file_name(&self) -> String {
-        match self.repeat {
-            Some(repeat) => format!("{}.{repeat}.parquet", self.cell_name()),
-            None => format!("{}.parquet", self.cell_name()),
-        }
+        let repeat = self.repeat.map_or_else(String::new, |repeat| format!(".{repeat}"));
+        let segment = self.segment.map_or_else(String::new, |segment| format!(".s{segment}"));
+        format!("{}{repeat}{segment}.parquet", self.cell_name())
     }
 }
 

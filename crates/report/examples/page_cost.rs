@@ -62,6 +62,7 @@ fn trace(run: &str, context: u64, concurrency: u32, rate: f64) -> CellTrace {
             concurrency,
             max_output_tokens: 4096,
             repeat: None,
+            segment: None,
             adaptive: None,
             counters_window_start: None,
             counters_window_end: None,

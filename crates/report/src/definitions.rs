@@ -13,13 +13,13 @@ static GLOSSARY: LazyLock<Vec<Definition>> = LazyLock::new(|| read(WORDS));
 
 /// A word of the page and its meaning.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Definition {
-    /// The heading that it stands under.
-    section: String,
+pub struct Definition {
+    /// The heading that it stands under: `Quantities`, `Verdicts`, `Flags`.
+    pub section: String,
     /// The word.
-    pub(crate) term: String,
+    pub term: String,
     /// Its meaning, with the unit.
-    pub(crate) meaning: String,
+    pub meaning: String,
 }
 
 const QUANTITIES: &str = "Quantities";
@@ -28,6 +28,11 @@ const FLAGS: &str = "Flags";
 const TTFT: &str = "TTFT";
 const ENERGY: &str = "Energy per token";
 const PER_STEP: &str = "Tokens per step";
+
+/// All of them.
+pub(crate) fn all() -> &'static [Definition] {
+    &GLOSSARY
+}
 
 /// The words that a page uses, as they apply to this run.
 pub(crate) fn terms(run: &Run) -> Vec<Definition> {

@@ -14,6 +14,7 @@
 //! assert!(tokometer_report::html(&run).unwrap().starts_with("<!doctype html>"));
 //! ```
 
+mod compat;
 mod csp;
 mod definitions;
 pub mod format;
@@ -25,9 +26,11 @@ mod svg;
 mod view;
 mod words;
 
+use tokometer_record::compat::Compat;
 use tokometer_record::reanalysis::Reanalysis;
 use tokometer_record::{CellDetail, Comparison, Run, SweepSummary, Verification};
 
+pub use definitions::Definition;
 pub use format::{Format, Picture, Terminal};
 pub use shell::{Assets, COMMON_SCRIPT, COMPARE_SCRIPT, Data, EARLY, RUN_SCRIPT, STYLE, Shell};
 
@@ -74,6 +77,16 @@ pub fn terminal(run: &Run, width: usize, colour: bool) -> String {
 /// A comparison as a table for a terminal of `width` columns; no escape codes unless `colour`.
 pub fn compare_terminal(comparison: &Comparison, width: usize, colour: bool) -> String {
     format::terminal::compare::render(comparison, Terminal { width, colour })
+}
+
+/// Every word of a report and what it means, in the order of `docs/words.md`.
+pub fn glossary() -> &'static [Definition] {
+    definitions::all()
+}
+
+/// A run's numbers by the definitions of another tool, as text.
+pub fn compat_terminal(table: &Compat) -> String {
+    compat::terminal(table)
 }
 
 /// What a verification found, for a terminal of `width` columns; no escape codes unless `colour`.

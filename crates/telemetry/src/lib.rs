@@ -29,4 +29,4 @@ mod source;
 pub use catalogue::{Catalogue, CatalogueError};
 pub use machine::{Inventory, Machine, Options};
 pub use root::Root;
-pub use sampler::{Cursor, Watch};
+pub use sampler::{Cursor, Latest, Watch};

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use tokometer_record::{DeviceMeta, DeviceSample, Hardware, Sampling, Telemetry, TelemetryMeta};
+use tokometer_record::{DeviceMeta, DeviceSample, Hardware, HostSample, Sampling, Telemetry, TelemetryMeta};
 use tokometer_wire::clock::Clock;
 
 use crate::host::{self, CpuTime};
@@ -99,6 +99,11 @@ impl Watch {
         series.host.drain(..host);
     }
 
+    /// The last readings, for a display; it may be asked from any thread as long as it lives.
+    pub fn latest(&self) -> Latest {
+        Latest(Arc::clone(&self.series))
+    }
+
     /// Stops reading; the whole series, with a last reading at its end.
     pub fn stop(mut self) -> Telemetry {
         self.end();
@@ -118,6 +123,27 @@ impl Watch {
 impl Drop for Watch {
     fn drop(&mut self) {
         self.end();
+    }
+}
+
+/// The last readings of a machine that is being read.
+#[derive(Debug, Clone)]
+pub struct Latest(Arc<Mutex<Telemetry>>);
+
+impl Latest {
+    /// The last full reading of each device, in the order of their numbers, and the last of the host.
+    pub fn get(&self) -> (Vec<DeviceSample>, Option<HostSample>) {
+        let series = lock(&self.0);
+        let count = series.meta.devices.len();
+        let mut last: Vec<DeviceSample> = Vec::new();
+        // Full readings come twice a second; what is older than some hundred rows says nothing of now.
+        for row in series.devices.iter().rev().filter(|row| row.full).take(4 * count) {
+            if !last.iter().any(|known| known.device == row.device) {
+                last.push(*row);
+            }
+        }
+        last.sort_by_key(|row| row.device);
+        (last, series.host.last().copied())
     }
 }
 

@@ -28,6 +28,17 @@ impl Clock {
         Clock { origin_ns, wall_start: SystemTime::UNIX_EPOCH + Duration::from_nanos(wall_ns) }
     }
 
+    /// Goes on with the time of a run that began at `wall_start` and is known to have lasted for `known`: what the
+    /// wall clock says has passed since, but more than `known` in any case. `CLOCK_MONOTONIC` may have started anew
+    /// with the machine meanwhile.
+    pub fn resume(known: Duration, wall_start: Option<SystemTime>) -> Clock {
+        let now = SystemTime::UNIX_EPOCH + Duration::from_nanos(read(ClockId::CLOCK_REALTIME));
+        let since = wall_start.and_then(|start| now.duration_since(start).ok()).unwrap_or_default();
+        let elapsed = since.max(known + Duration::from_millis(1));
+        let origin_ns = monotonic_ns().wrapping_sub(elapsed.as_nanos() as u64);
+        Clock { origin_ns, wall_start: now.checked_sub(elapsed).unwrap_or(now) }
+    }
+
     /// What `CLOCK_MONOTONIC` read at the start, ns: other processes of this host read the same clock.
     pub fn origin_ns(&self) -> u64 {
         self.origin_ns
@@ -35,7 +46,14 @@ impl Clock {
 
     /// Nanoseconds since the start.
     pub fn now_ns(&self) -> u64 {
-        monotonic_ns().saturating_sub(self.origin_ns)
+        self.since_origin(monotonic_ns())
+    }
+
+    /// A reading of `CLOCK_MONOTONIC` on this clock. The origin of a resumed run may lie before the machine's start:
+    /// then it has wrapped, and so does the difference. What lies before the origin is 0.
+    fn since_origin(&self, monotonic_ns: u64) -> u64 {
+        let since = monotonic_ns.wrapping_sub(self.origin_ns);
+        if since > u64::MAX / 2 { 0 } else { since }
     }
 
     /// Wall-clock time of the start.
@@ -45,12 +63,12 @@ impl Clock {
 
     /// Wall clock minus this clock, in nanoseconds. It moves when somebody steps the wall clock.
     pub fn realtime_offset_ns(&self) -> i128 {
-        i128::from(sample_mapping()) + i128::from(self.origin_ns)
+        i128::from(sample_mapping()) + i128::from(self.origin_ns as i64)
     }
 
     /// Maps a wall-clock stamp of the recent past to this clock; `now_ns` says how recent.
     pub(crate) fn map_realtime_ns(&self, realtime_ns: u64, now_ns: u64) -> u64 {
-        let monotonic_now = now_ns + self.origin_ns;
+        let monotonic_now = now_ns.wrapping_add(self.origin_ns);
         let (sampled_ns, offset_ns) = MAPPING.get();
         let fresh = sampled_ns != 0 && monotonic_now.wrapping_sub(sampled_ns) < MAPPING_LIFE_NS;
         let offset_ns = if fresh {
@@ -61,7 +79,7 @@ impl Clock {
             offset_ns
         };
         let monotonic = (realtime_ns as i64).saturating_sub(offset_ns);
-        u64::try_from(monotonic).unwrap_or(0).saturating_sub(self.origin_ns)
+        self.since_origin(u64::try_from(monotonic).unwrap_or(0))
     }
 }
 
@@ -93,4 +111,23 @@ pub(crate) fn monotonic_ns() -> u64 {
 fn read(clock: ClockId) -> u64 {
     // Both clocks exist on every system that this program is built for, so an error cannot come.
     clock_gettime(clock).map_or(0, |time| time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_resumed_clock_goes_on_even_if_the_machine_is_younger_than_the_run() {
+        let month = Duration::from_secs(30 * 24 * 3600);
+        let clock = Clock::resume(month, None);
+        assert!(clock.origin_ns > u64::MAX / 2 || clock.origin_ns < read(ClockId::CLOCK_MONOTONIC));
+        let first = clock.now_ns();
+        assert!(first >= month.as_nanos() as u64 && first < 2 * month.as_nanos() as u64);
+        assert!(clock.now_ns() >= first);
+        let wall = read(ClockId::CLOCK_REALTIME);
+        let stamp = clock.map_realtime_ns(wall, clock.now_ns());
+        assert!(stamp >= first - 1_000_000_000 && stamp <= clock.now_ns() + 1_000_000_000);
+        assert_eq!(clock.map_realtime_ns(1, clock.now_ns()), 0, "long before the start");
+    }
 }

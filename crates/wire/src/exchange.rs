@@ -114,7 +114,21 @@ pub trait EventSink {
     fn first_byte(&mut self, arrival_ns: u64) {
         let _ = arrival_ns;
     }
+
+    /// True if somebody looks at the text. Asked once a read.
+    fn wants_text(&self) -> bool {
+        false
+    }
+
+    /// The end of a channel's text so far, behind a read, where it is wanted: up to [`TEXT_SHOWN`] bytes, which may
+    /// begin inside of a character.
+    fn text(&mut self, channel: Channel, tail: &[u8]) {
+        let _ = (channel, tail);
+    }
 }
+
+/// Bytes of a channel's text that a sink is shown.
+pub const TEXT_SHOWN: usize = 4096;
 
 /// Drops every event.
 impl EventSink for () {

@@ -54,7 +54,9 @@ pub use connector::{Connector, HttpVersion, PreparedRequest, Timeouts, TlsOption
 pub use control::{Answer, Control};
 pub use dialect::{Dialect, Endpoint, Expect};
 pub use error::WireError;
-pub use exchange::{Channel, Event, EventSink, Exchange, Outcome, Repetition, StampSource, TokenSource};
+pub use exchange::{
+    Channel, Event, EventSink, Exchange, Outcome, Repetition, StampSource, TEXT_SHOWN, TokenSource,
+};
 pub use failure::{Failure, FailureKind};
 pub use headers::{Headers, Secret};
 pub use socket::Stamp;

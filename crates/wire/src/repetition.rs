@@ -134,6 +134,11 @@ impl Detector {
         (!self.dropped && self.found.is_none()).then_some(&self.text)
     }
 
+    /// The last bytes that are kept, up to `most` of them.
+    fn tail(&self, most: usize) -> &[u8] {
+        &self.text[self.text.len().saturating_sub(most)..]
+    }
+
     fn advance(&mut self) {
         loop {
             if let Some(mut run) = self.run.take() {
@@ -319,6 +324,13 @@ impl Texts {
             .into_iter()
             .filter_map(|channel| self.detectors[channel as usize].as_ref()?.evidence(channel))
             .max_by_key(|repetition| repetition.repeated_characters)
+    }
+
+    /// The last bytes of each channel that has any, up to `most` of them.
+    pub(crate) fn tails(&self, most: usize) -> impl Iterator<Item = (Channel, &[u8])> {
+        Channel::ALL
+            .into_iter()
+            .filter_map(move |channel| Some((channel, self.detectors[channel as usize].as_ref()?.tail(most))))
     }
 
     /// The whole text of a channel, unless some of it was dropped.

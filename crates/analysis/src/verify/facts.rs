@@ -110,12 +110,14 @@ pub(super) fn not_checked(run: &Run) -> Vec<NotChecked> {
         ("elapsed_seconds", run.elapsed_seconds.is_some()),
         ("tool", true),
         ("target", run.target.url.is_some()),
+        ("breaks", !run.breaks.is_empty()),
         ("remarks", !run.remarks.is_empty()),
         ("unknown", !run.unknown.is_empty()),
         ("evidence", !run.evidence.is_empty()),
     ] {
         let why = match path {
             "elapsed_seconds" => "only that it is not below the end of the last request",
+            "breaks" => "only that traces agree with it",
             "evidence" => "only that facts agree with it",
             _ => stated,
         };

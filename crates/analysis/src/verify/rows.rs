@@ -3,7 +3,7 @@
 use serde_json::Value;
 use tokometer_record::verification::{CellVerification, Check, Level, Reach};
 use tokometer_record::{
-    Cell, CellTrace, Phase, Reason, RequestKind, Run, RunState, Status, Telemetry, TraceFile,
+    Cell, CellTrace, Phase, Reason, RequestKind, Run, RunState, SetAside, Status, Telemetry, TraceFile,
 };
 
 use super::numbers::{self, Difference};
@@ -18,6 +18,8 @@ pub(super) struct Row<'a> {
     /// What the machine did, if it is at hand.
     series: Option<&'a Telemetry>,
     name: String,
+    /// A measurement that was set aside, and which repeat of its cell it was.
+    aside: Option<Option<u32>>,
     traces_expected: bool,
     reach: Reach,
     compared: u64,
@@ -35,7 +37,29 @@ impl<'a> Row<'a> {
     ) -> Row<'a> {
         let name = cell.name();
         let reach = Reach::NotMeasured;
-        Row { run, cell, series, name, traces_expected, reach, compared: 0, failures: 0, last_ns: 0 }
+        Row {
+            run,
+            cell,
+            series,
+            name,
+            aside: None,
+            traces_expected,
+            reach,
+            compared: 0,
+            failures: 0,
+            last_ns: 0,
+        }
+    }
+
+    /// A measurement that a later one took the place of: it must hold as any other.
+    pub(super) fn set_aside(
+        run: &'a Run,
+        aside: &'a SetAside,
+        series: Option<&'a Telemetry>,
+        traces_expected: bool,
+    ) -> Row<'a> {
+        let name = format!("{}, set aside by segment {}", aside.name(), aside.by_segment);
+        Row { name, aside: Some(aside.repeat), ..Row::new(run, &aside.cell, series, traces_expected) }
     }
 
     pub(super) fn result(self) -> CellVerification {
@@ -150,7 +174,7 @@ impl<'a> Row<'a> {
         }
         self.reach = Reach::Recomputed;
         self.repeats(findings);
-        let again = if let [(None, row)] = rows.as_slice() {
+        let again = if let ([(None, row)], _) | ([(_, row)], Some(_)) = (rows.as_slice(), self.aside) {
             Some(row.clone())
         } else {
             let rows: Vec<(u32, Cell)> =
@@ -164,6 +188,10 @@ impl<'a> Row<'a> {
 
     /// As many repeats as were asked for; fewer only of a run that was cut short.
     fn repeats(&mut self, findings: &mut Findings) {
+        // One measurement that was set aside is one of them.
+        if self.aside.is_some() {
+            return;
+        }
         let (asked, made) = (self.run.settings.repeats as usize, self.cell.repeats.len().max(1));
         let cut_short = self.run.state != RunState::Finished;
         self.compared += 1;
@@ -215,7 +243,7 @@ impl<'a> Row<'a> {
     /// The trace is that of this run and cell, measured as the settings say.
     fn identity(&mut self, findings: &mut Findings, trace: &CellTrace, index: usize) {
         let (meta, cell, settings) = (&trace.meta, self.cell, &self.run.settings);
-        let repeat = cell.repeats.get(index).map(|repeat| repeat.repeat);
+        let repeat = self.aside.unwrap_or_else(|| cell.repeats.get(index).map(|repeat| repeat.repeat));
         let mut facts: Vec<(&str, Value, Value)> = vec![
             ("id", self.run.id.clone().into(), meta.run.clone().into()),
             ("phase", word(&cell.phase), word(&meta.phase)),
@@ -237,12 +265,29 @@ impl<'a> Row<'a> {
             let cold = trace.requests.iter().filter(|row| row.kind == RequestKind::Prefill).count();
             facts.push(("settings.prefill_repeats", settings.prefill_repeats.into(), cold.into()));
         }
+        self.segment(findings, trace);
         for (path, recorded, found) in facts {
             self.compared += 1;
             if !numbers::same(&recorded, &found) {
                 let text = "the trace says otherwise".to_owned();
                 self.differs(findings, Level::Failure, Check::TraceIdentity, path, recorded, found, text);
             }
+        }
+    }
+
+    /// The segment that a trace says it is from is one of the run, and its times lie behind that one's beginning.
+    fn segment(&mut self, findings: &mut Findings, trace: &CellTrace) {
+        let Some(segment) = trace.meta.segment else { return };
+        self.compared += 1;
+        let Some(begun) = self.run.breaks.iter().find(|found| found.segment == segment) else {
+            let text = format!("its trace is of segment {segment}, and the run has no such segment");
+            findings.failure(Check::TraceIdentity, Some(&self.name), text);
+            return;
+        };
+        let first_ns = trace.requests.iter().map(|request| request.send_ns).min();
+        if first_ns.is_some_and(|first_ns| (first_ns as f64 / 1e9) < begun.resumed_seconds) {
+            let text = format!("its trace is of segment {segment}, and begins before that");
+            findings.failure(Check::TraceIdentity, Some(&self.name), text);
         }
     }
 

@@ -49,6 +49,7 @@ pub(crate) fn meta(phase: Phase, concurrency: u32) -> TraceMeta {
         concurrency,
         max_output_tokens: 451,
         repeat: None,
+        segment: None,
         duration_seconds: 10.0,
         window_start_ns: Some(5 * SECOND),
         window_end_ns: Some(15 * SECOND),

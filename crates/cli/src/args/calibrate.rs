@@ -8,6 +8,10 @@ use clap::Args;
 use super::values::{parse_duration, parse_steady_rate};
 
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  tokometer calibrate                              1000 streams of 50 tok/s\n  \
+                  tokometer calibrate --streams 128 --rate 300"
+)]
 pub(crate) struct CalibrateArgs {
     /// Streams at once: the largest concurrency that you mean to measure
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=60_000))]

@@ -22,6 +22,9 @@ pub(crate) struct OutputArgs {
     /// Print the record on standard output
     #[arg(long)]
     pub(crate) json: bool,
+    /// Show one line a cell instead of the dashboard, also on a terminal
+    #[arg(long)]
+    pub(crate) plain: bool,
     /// Print only the path of the page
     #[arg(long, conflicts_with = "json")]
     pub(crate) quiet: bool,

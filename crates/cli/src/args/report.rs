@@ -6,6 +6,11 @@ use clap::{Args, ValueEnum};
 use tokometer_report::{Format, Picture};
 
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  tokometer report runs/<id>\n  tokometer report runs/<id> --format html > page.html\n  \
+                  tokometer report runs/<id> --format png --chart matrix > matrix.png\n  \
+                  tokometer report runs/<id> --format compat       by the definitions of llm-inference-bench 0.6.2"
+)]
 pub(crate) struct ReportArgs {
     /// Folder of a run, its run.json, or its report.html
     pub(crate) run: PathBuf,
@@ -21,6 +26,8 @@ pub(crate) struct ReportArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  tokometer import benchmark_results.json\n  \
+                  tokometer compare $(tokometer import theirs.json --quiet) runs/<id>")]
 pub(crate) struct ImportArgs {
     /// Result file of llm-inference-bench, vllm bench serve, AIPerf or GuideLLM, or a published matrix
     pub(crate) file: PathBuf,
@@ -59,11 +66,15 @@ pub(crate) enum FormatArg {
     Svg,
     /// Picture as PNG
     Png,
+    /// The numbers by the definitions of llm-inference-bench 0.6.2, from the run's traces
+    Compat,
 }
 
-impl From<FormatArg> for Format {
-    fn from(format: FormatArg) -> Format {
-        match format {
+impl FormatArg {
+    /// The format of our own report; none for another tool's definitions.
+    pub(crate) fn own(self) -> Option<Format> {
+        Some(match self {
+            FormatArg::Compat => return None,
             FormatArg::Terminal => Format::Terminal,
             FormatArg::Html => Format::Html,
             FormatArg::Json => Format::Json,
@@ -71,7 +82,7 @@ impl From<FormatArg> for Format {
             FormatArg::Csv => Format::Csv,
             FormatArg::Svg => Format::Svg,
             FormatArg::Png => Format::Png,
-        }
+        })
     }
 }
 

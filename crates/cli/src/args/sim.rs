@@ -9,6 +9,11 @@ use clap::Args;
 use super::values::{Rate, parse_rate};
 
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  tokometer sim                                    an engine at 127.0.0.1:8000\n  \
+                  tokometer sim --port 0 --profile rtx-pro-6000-x4\n  \
+                  tokometer sim --fault reset/5 --dialect sglang   what goes wrong, on purpose"
+)]
 pub(crate) struct SimArgs {
     /// Built-in name (`h200-x4`, `rtx-pro-6000-x4`) or a run record
     #[arg(long, value_name = "NAME|FILE", default_value = "h200-x4")]

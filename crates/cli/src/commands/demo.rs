@@ -47,9 +47,11 @@ pub(crate) fn demo(args: DemoArgs) -> anyhow::Result<u8> {
         matrix,
         output: args.output,
         may_ask: false,
+        preset: args.preset,
+        resume: None,
         sweep: None,
     };
-    let code = session.run();
+    let code = session.resuming(&args.resume).and_then(Session::run);
     server.stop();
     code
 }

@@ -6,7 +6,7 @@ use tokometer_report::{Format, Picture};
 use crate::args::report::{FormatArg, ReportArgs};
 use crate::failure::Hinted;
 use crate::publication::Publication;
-use crate::{details, out};
+use crate::{compat, details, out};
 
 /// Shows a record.
 pub(crate) fn report(args: &ReportArgs) -> anyhow::Result<u8> {
@@ -21,7 +21,11 @@ pub(crate) fn report(args: &ReportArgs) -> anyhow::Result<u8> {
         return Err(Hinted::usage("--chart names a picture, and this format is none", hint).into());
     }
     let picture = args.chart.map_or_else(Picture::default, Picture::from);
-    match Format::from(args.format) {
+    let Some(format) = args.format.own() else {
+        out::result(&compat::text(&folder, &run)?)?;
+        return Ok(0);
+    };
+    match format {
         Format::Terminal => out::result(&tokometer_report::terminal(&run, out::width(), out::colour()))?,
         Format::Html => out::result(&tokometer_report::page(&run, &details::of(&folder, &run)?)?)?,
         Format::Json => out::result_line(&tokometer_report::json(&run)?)?,

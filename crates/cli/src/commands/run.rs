@@ -5,6 +5,8 @@ use crate::session::Session;
 
 /// Measures a live server.
 pub(crate) fn run(args: RunArgs) -> anyhow::Result<u8> {
-    let RunArgs { url, target, machine, matrix, output } = args;
-    Session { url, target, machine, matrix, output, may_ask: true, sweep: None }.run()
+    let RunArgs { url, target, machine, matrix, output, resume, preset } = args;
+    let session =
+        Session { url, target, machine, matrix, output, may_ask: true, preset, resume: None, sweep: None };
+    session.resuming(&resume)?.run()
 }

@@ -4,8 +4,10 @@ use anyhow::Context;
 use tokometer_record::{Run, RunFolder, RunState, Status};
 
 use super::Session;
+use super::resume::Resume;
+use crate::config::Preset;
 use crate::failure::{self, Hinted};
-use crate::{details, out};
+use crate::{compat, details, out};
 
 impl Session {
     /// Writes the page and shows the result; the exit code that the run deserves.
@@ -26,6 +28,11 @@ impl Session {
             out::result_line(&tokometer_report::json(run)?)?;
         } else if alone && !self.output.quiet {
             out::result(&tokometer_report::terminal(run, out::width(), out::colour()))?;
+            if self.preset == Some(Preset::Compat)
+                && run.cells.iter().any(|cell| cell.traces().next().is_some())
+            {
+                out::result(&format!("\n{}", compat::text(folder, run)?))?;
+            }
         }
         if !self.output.quiet {
             if let Some(windows) = windows(run) {
@@ -42,6 +49,17 @@ impl Session {
             out::say(&format!("page:   {}", page.display()));
         }
         Ok(tokometer_analysis::exit_code(run))
+    }
+
+    /// A resumed run of which everything is measured: it is shown, and its end mended where that alone is missing.
+    pub(super) fn nothing_left(&self, resume: &Resume) -> anyhow::Result<u8> {
+        if !self.output.quiet {
+            out::say("nothing is left to measure; --redo status=unstable,error measures chosen cells again");
+        }
+        let run = resume.completed();
+        resume.folder.release_reserve();
+        resume.folder.save_run(&run)?;
+        self.finish(&run, &resume.folder)
     }
 
     /// Ends a run that could not go on (a full disk, a server that went away): saves and shows what was

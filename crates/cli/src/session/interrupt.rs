@@ -56,6 +56,7 @@ pub(crate) fn flag(quiet: bool) -> io::Result<watch::Receiver<bool>> {
         raise.send_replace(true);
         signals.next().await;
         // Nothing is dropped from here on.
+        crate::dashboard::restore();
         tokometer_telemetry::launch::kill_all();
         #[expect(clippy::exit, reason = "the user asked twice; nothing is left to save")]
         std::process::exit(i32::from(crate::failure::INTERRUPTED));

@@ -1,7 +1,7 @@
 //! The plan, step by step: measure, save, judge, show.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use anyhow::Context;
@@ -9,11 +9,15 @@ use tokometer_analysis::Context as Judging;
 use tokometer_load::{CellSpec, Conductor, PrefillSpec};
 use tokometer_plan::{SpeedGuess, Step};
 use tokometer_record::{
-    Cell, CellTrace, Failure, FailureKind, Outcome, Phase, Prompts as PromptsKind, Run, RunState, Status,
+    Cell, CellTrace, Failure, FailureKind, Outcome, Phase, Prompts as PromptsKind, Reason, ReasonRule, Run,
+    RunState, SetAside, Status,
 };
 
 use super::prompts::{PREFILL_OUTPUT, Prompts};
+use super::resume::CUT_SHORT;
+use super::skip::Skip;
 use super::{Site, adaptive};
+use crate::dashboard::{Doing, Place};
 use crate::failure::Hinted;
 use crate::progress::{self, Progress};
 
@@ -33,6 +37,7 @@ pub(super) struct Measuring<'a> {
     pub(super) prompts: &'a Prompts,
     pub(super) site: &'a Site,
     pub(super) progress: &'a Progress,
+    pub(super) skip: &'a Skip,
     /// True if windows end by what they find.
     pub(super) adaptive: bool,
     /// Output of requests that only read their prompt: 1, or 8 once one token has shown nothing.
@@ -42,7 +47,7 @@ pub(super) struct Measuring<'a> {
 }
 
 /// By phase, context and concurrency.
-type RowsSoFar = HashMap<(Phase, u64, u32), Vec<(u32, Cell)>>;
+pub(super) type RowsSoFar = HashMap<Place, Vec<(u32, Cell)>>;
 
 impl Measuring<'_> {
     /// Runs every step. `run` holds what was measured whatever happens; an error is one of this machine (a
@@ -50,24 +55,50 @@ impl Measuring<'_> {
     pub(super) async fn all(&self, run: &mut Run) -> anyhow::Result<()> {
         Box::pin(self.warm_up()).await?;
         let mut guess = SpeedGuess::default();
+        for cell in &run.cells {
+            learn(&mut guess, cell);
+        }
         let plan = &self.site.plan;
         let (of, repeats) = (plan.step_count(), plan.request.repeats);
-        let steps =
-            (0..repeats).flat_map(|round| plan.round(round).into_iter().map(move |step| (round, step)));
-        let mut reached = 0;
-        for (done, (round, step)) in steps.enumerate() {
+        let todo = &self.site.todo;
+        let kept = of - todo.len();
+        let mut reached = kept;
+        let mut skipped = HashSet::new();
+        for (index, (round, step)) in todo.iter().enumerate() {
+            let done = kept + index;
             if self.interrupted() {
                 break;
             }
             let repeat = (repeats > 1).then_some(round + 1);
-            let left = plan.remaining_seconds(done, &guess);
-            let measuring = Box::pin(self.step(&step, repeat));
-            let trace = self.progress.during(&label(&step), done, of, left, measuring).await;
+            if skipped.contains(step) {
+                reached = done + 1;
+                continue;
+            }
+            let doing = Doing {
+                label: label(step),
+                place: Some(place(step)),
+                repeat,
+                done,
+                of,
+                step_seconds: plan.seconds_of([(*round, *step)], &guess),
+                after_seconds: plan.seconds_of(todo[index + 1..].iter().copied(), &guess),
+            };
+            self.skip.begin();
+            let measuring = Box::pin(self.step(step, repeat));
+            let mut trace = self.progress.during(doing, measuring).await;
+            if self.skip.take() {
+                skipped.insert(*step);
+                reached = done + 1;
+                self.skipped(run, step, repeat, reached, of)?;
+                continue;
+            }
+            trace.meta.segment = self.site.segment;
             self.note_hidden(run);
             let cell = self.keep(run, &trace)?;
             learn(&mut guess, &cell);
             reached = done + 1;
-            self.progress.finished(&cell, repeat, reached, of);
+            let row = run.cells.iter().find(|row| place_of(row) == place_of(&cell)).unwrap_or(&cell);
+            self.progress.finished(row, &cell, repeat, reached, of);
             if cell.status == Status::Error {
                 self.still_there(run).await?;
             }
@@ -76,10 +107,12 @@ impl Measuring<'_> {
             }
         }
         let cut_short = |cell: &Cell| matches!(cell.status, Status::Planned | Status::Interrupted);
-        let complete = reached == of && !run.cells.iter().any(cut_short);
+        // A row that was skipped after some of its repeats has fewer than were asked.
+        let fewer = |cell: &Cell| !cell.repeats.is_empty() && cell.repeats.len() < repeats as usize;
+        let complete = reached == of && !run.cells.iter().any(|cell| cut_short(cell) || fewer(cell));
         if !complete && repeats > 1 {
             run.remarks.push(format!(
-                "the run was cut short: {reached} of {of} measurements were reached, so cells have fewer than the \
+                "{CUT_SHORT}{reached} of {of} measurements were reached, so cells have fewer than the \
                  {repeats} repeats that were asked"
             ));
         }
@@ -88,7 +121,35 @@ impl Measuring<'_> {
     }
 
     fn interrupted(&self) -> bool {
-        *self.conductor.interrupt.borrow()
+        self.skip.run_ends()
+    }
+
+    /// A row that the user skipped while it was measured. What it had from earlier rounds it keeps.
+    fn skipped(
+        &self,
+        run: &mut Run,
+        step: &Step,
+        repeat: Option<u32>,
+        reached: usize,
+        of: usize,
+    ) -> anyhow::Result<()> {
+        let Some(row) = run.cells.iter_mut().find(|row| place_of(row) == place(step)) else { return Ok(()) };
+        if row.traces().next().is_none() {
+            row.status = Status::Skipped;
+            row.reason = Some(Reason {
+                rule: ReasonRule::Method,
+                text: "the user skipped it while it was measured".to_owned(),
+                figures: Vec::new(),
+                needed: None,
+                available: None,
+            });
+        }
+        let row = row.clone();
+        if row.status != Status::Skipped {
+            run.remarks.push(format!("{}: the user skipped its later repeats", label(step)));
+        }
+        self.progress.finished(&row, &row, repeat, reached, of);
+        self.site.folder.save_run(run).context("the record could not be saved")
     }
 
     fn note_hidden(&self, run: &mut Run) {
@@ -120,8 +181,17 @@ impl Measuring<'_> {
             let request = self.prompts.cold(plan.decode_context?, self.site.plan.request.max_output_tokens);
             self.conductor.warm_up(&request, WARM_UP).await
         };
-        let left = self.site.plan.estimate_seconds(&SpeedGuess::default());
-        let failure = self.progress.during("warm-up", 0, self.site.plan.steps.len(), left, work).await;
+        let (whole, guess) = (&self.site.plan, SpeedGuess::default());
+        let of = whole.step_count();
+        let doing = Doing {
+            label: "warm-up".to_owned(),
+            done: of - self.site.todo.len(),
+            of,
+            step_seconds: whole.warm_up_seconds(&guess),
+            after_seconds: whole.seconds_of(self.site.todo.iter().copied(), &guess),
+            ..Doing::default()
+        };
+        let failure = self.progress.during(doing, work).await;
         match failure {
             Some(failure) if !self.interrupted() => Err(Hinted::new(
                 format!("the warm-up failed: {}", failure.message),
@@ -201,19 +271,28 @@ impl Measuring<'_> {
                 cell.unknown.insert("trace".to_owned(), error.to_string());
             }
         }
-        let key = |cell: &Cell| (cell.phase, cell.context_nominal, cell.concurrency);
+        let key = place_of;
+        let mut replaced = None;
         if let Some(row) = run.cells.iter_mut().find(|other| key(other) == key(&cell)) {
-            *row = match trace.meta.repeat {
-                None => cell.clone(),
-                Some(repeat) => {
+            let combined = trace.meta.repeat.map_or_else(
+                || cell.clone(),
+                |repeat| {
                     let mut rows = self.rows.borrow_mut();
                     let rows = rows.entry(key(&cell)).or_default();
-                    rows.push((repeat, cell.clone()));
+                    let old = rows.iter().position(|(of, _)| *of == repeat).map(|at| rows.remove(at).1);
+                    replaced = old;
+                    let place = rows.partition_point(|(of, _)| *of < repeat);
+                    rows.insert(place, (repeat, cell.clone()));
                     tokometer_analysis::combine(rows).unwrap_or_else(|| cell.clone())
-                }
-            };
+                },
+            );
+            let old = std::mem::replace(row, combined);
+            if trace.meta.repeat.is_none() {
+                replaced = Some(old);
+            }
         }
         self.site.observed.save_piece(run, &self.site.folder);
+        self.set_aside(run, trace, replaced);
         // A process that is killed later leaves the time until here.
         run.elapsed_seconds = Some(self.conductor.clock.now_ns() as f64 / 1e9);
         let unsaved = || {
@@ -224,6 +303,14 @@ impl Measuring<'_> {
         self.site.folder.save_run(run).with_context(unsaved)?;
         saved.with_context(unsaved)?;
         Ok(cell)
+    }
+
+    /// Keeps the measurement that this one takes the place of, if one was made.
+    fn set_aside(&self, run: &mut Run, trace: &CellTrace, replaced: Option<Cell>) {
+        let Some(by_segment) = self.site.segment else { return };
+        if let Some(cell) = replaced.filter(|cell| cell.trace.is_some()) {
+            run.set_aside.push(SetAside { by_segment, repeat: trace.meta.repeat, cell });
+        }
     }
 
     /// After an error: ends the run if nothing answers any more, instead of failing cell by cell.
@@ -258,10 +345,20 @@ fn first_failure(trace: &CellTrace) -> Option<Failure> {
 }
 
 fn label(step: &Step) -> String {
+    let (phase, context, concurrency) = place(step);
+    progress::name(phase, context, concurrency)
+}
+
+/// The row that a step measures.
+fn place(step: &Step) -> Place {
     match *step {
-        Step::Prefill { context, .. } => progress::name(Phase::Prefill, context, 1),
-        Step::Cell { context, concurrency } => progress::name(Phase::Decode, context, concurrency),
+        Step::Prefill { context, .. } => (Phase::Prefill, context, 1),
+        Step::Cell { context, concurrency } => (Phase::Decode, context, concurrency),
     }
+}
+
+fn place_of(cell: &Cell) -> Place {
+    (cell.phase, cell.context_nominal, cell.concurrency)
 }
 
 /// Better figures for the time that is left.

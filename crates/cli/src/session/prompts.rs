@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
+use tokometer_plan::Step;
 use tokometer_plan::seed::{self, Purpose, TextSeed};
 use tokometer_plan::text::{CLOSING, Corpus, Source, salt};
-use tokometer_plan::{Plan, Step};
 use tokometer_record::{Endpoint, Run};
 use tokometer_target::{
     PromptSpec, RequestSpec, SizedPrompt, Sizer, SizerOptions, Target, TargetError, Words,
@@ -33,7 +33,7 @@ pub(super) struct Prompts {
     connector: Connector,
     endpoint: Endpoint,
     matrix: MatrixArgs,
-    /// Seed of salts, from the run's id: no two runs share a prefix.
+    /// Seed of salts, from the run's id and its segment: no two share a prefix.
     salts: u64,
     next_salt: Cell<u64>,
     /// By prompt tokens: the prompt that all streams of a context share.
@@ -56,14 +56,14 @@ impl Prompts {
         run: &mut Run,
         progress: &Progress,
     ) -> Result<Prompts, TargetError> {
-        let Site { server: Server { connector, .. }, target, plan, corpus, .. } = site;
+        let Site { server: Server { connector, .. }, target, corpus, .. } = site;
         let corpus = corpus.as_ref();
         let mut prompts = Prompts {
             target: target.clone(),
             connector: connector.clone(),
             endpoint: settings::endpoint(matrix),
             matrix: matrix.clone(),
-            salts: seed::of_run(&run.id),
+            salts: seed::of_run(&site.salt),
             next_salt: Cell::new(0),
             shared: BTreeMap::new(),
             cold: std::cell::RefCell::default(),
@@ -85,13 +85,13 @@ impl Prompts {
         let sizer = Sizer::start(target, connector, options, words(0)).await?;
         run.settings.prompt_sizing = Some(sizer.sizing().code().to_owned());
 
-        let lengths = lengths(plan);
+        let lengths = lengths(site);
         progress.note(&format!("building prompts of {}", out::count(lengths.len(), "length")));
         let jobs = lengths.iter().map(|tokens| (prompts.spec(*tokens, None), words(*tokens))).collect();
         let shared = sizer.build_all(jobs, |_| {}).await?;
         let mut jobs = Vec::new();
         for (tokens, prompt) in lengths.iter().zip(&shared) {
-            let times = cold_prompts(plan, *tokens);
+            let times = cold_prompts(site, *tokens);
             jobs.extend((0..times).map(|_| (prompts.spec(*tokens, Some(prompt.words)), words(*tokens))));
             if let Some(note) = corpus.and_then(|corpus| corpus.note(prompt.words)) {
                 run.remarks.push(note);
@@ -184,23 +184,25 @@ impl Salted {
     }
 }
 
-/// Prompt lengths that the plan needs.
-fn lengths(plan: &Plan) -> Vec<u64> {
-    let steps = plan.steps.iter().map(|step| match step {
+/// Prompt lengths that are needed for what is left of the plan.
+fn lengths(site: &Site) -> Vec<u64> {
+    let steps = site.todo.iter().map(|(_, step)| match step {
         Step::Prefill { prompt_tokens, .. } => *prompt_tokens,
         Step::Cell { context, .. } => *context,
     });
-    let warm_up = plan.warm_up().map(|warm_up| warm_up.prefill_tokens);
-    steps.chain(warm_up).collect::<BTreeSet<_>>().into_iter().collect()
+    let warm_up = site.plan.warm_up();
+    let prefill = warm_up.map(|warm_up| warm_up.prefill_tokens);
+    let decode = warm_up.and_then(|warm_up| warm_up.decode_context);
+    steps.chain(prefill).chain(decode).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 /// Cold prompts of this length that will be sent: prefill samples and the warm-up.
-fn cold_prompts(plan: &Plan, tokens: u64) -> u32 {
+fn cold_prompts(site: &Site, tokens: u64) -> u32 {
+    let plan = &site.plan;
     let prefill =
         |step: &Step| matches!(step, Step::Prefill { prompt_tokens, .. } if *prompt_tokens == tokens);
-    let samples =
-        plan.steps.iter().filter(|step| prefill(step)).count() as u32 * plan.request.prefill_repeats;
-    let samples = samples * plan.request.repeats;
+    let samples = site.todo.iter().filter(|(_, step)| prefill(step)).count() as u32;
+    let samples = samples * plan.request.prefill_repeats;
     let warm_up = plan.warm_up().map_or(0, |warm_up| {
         u32::from(warm_up.prefill_tokens == tokens) + u32::from(warm_up.decode_context == Some(tokens))
     });

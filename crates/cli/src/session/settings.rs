@@ -1,5 +1,7 @@
 //! What was asked and what was found, in the words of the plan and of the record.
 
+use std::time::SystemTime;
+
 use tokometer_plan::{Limits, Plan, Request};
 use tokometer_record::{AtEnd, Endpoint, Order, Prompts, Run, RunState, Settings, Tool};
 use tokometer_target::Target;
@@ -77,6 +79,12 @@ pub(super) fn prompts(args: &MatrixArgs) -> Prompts {
     }
 }
 
+/// RFC 3339, UTC.
+pub(super) fn wall_time(time: SystemTime) -> Option<String> {
+    let time = jiff::Timestamp::try_from(time).ok()?;
+    Some(time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string())
+}
+
 /// The record before anything is measured.
 pub(super) fn record(session: &Session, target: &Target, plan: &Plan, threads: usize, clock: Clock) -> Run {
     let args = &session.matrix;
@@ -114,9 +122,7 @@ pub(super) fn record(session: &Session, target: &Target, plan: &Plan, threads: u
         load_threads: u32::try_from(threads).ok(),
     };
     let mut run = Run::new(uuid::Uuid::now_v7().to_string(), tool, settings);
-    run.created_at = jiff::Timestamp::try_from(clock.wall_start())
-        .ok()
-        .map(|time| time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string());
+    run.created_at = wall_time(clock.wall_start());
     run.state = if session.output.dry_run { RunState::DryRun } else { RunState::Running };
     run.title.clone_from(&session.output.title);
     run.note.clone_from(&session.output.note);

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use tokometer_record::{CellTelemetry, CellTrace, Run, RunFolder, SampleRow, Telemetry, TraceFile};
 use tokometer_telemetry::agent::{RemoteRun, RemoteWatch};
-use tokometer_telemetry::{Cursor, Machine, Watch};
+use tokometer_telemetry::{Cursor, Latest, Machine, Watch};
 use tokometer_wire::clock::Clock;
 
 use super::agent::Joined;
@@ -29,6 +29,8 @@ pub(super) struct Watching {
     /// Readings of the server's gauges, as cells brought them.
     gauges: RefCell<Vec<SampleRow>>,
     saved: RefCell<Saved>,
+    /// What a resumed run read before its break.
+    before: RefCell<Option<Telemetry>>,
 }
 
 /// What is saved already.
@@ -74,8 +76,9 @@ impl Watching {
         Watching { source, ..Watching::default() }
     }
 
-    /// Starts reading.
-    pub(super) async fn watch(&mut self, run: &mut Run, clock: Clock) {
+    /// Starts reading. What is in the folder already, of a run that is taken up again, stays a part of the series.
+    pub(super) async fn watch(&mut self, run: &mut Run, folder: &RunFolder, clock: Clock) {
+        self.take_up(run, folder);
         let started = match self.source.take() {
             None => return,
             Some(Source::Local(machine)) => {
@@ -96,6 +99,44 @@ impl Watching {
         match started {
             Ok(reading) => *self.reading.borrow_mut() = Some(reading),
             Err(why) => drop(run.unknown.insert("telemetry".to_owned(), why)),
+        }
+    }
+
+    /// Keeps the readings of a run that is taken up again, as the first pieces.
+    fn take_up(&self, run: &mut Run, folder: &RunFolder) {
+        let before = match folder.find_series(run).map(|found| found.series) {
+            None => return,
+            Some(Ok(before)) => before,
+            Some(Err(error)) => {
+                run.remarks.push(format!("the machine's series before the break is lost: {error}"));
+                run.telemetry = None;
+                run.sampling = None;
+                return;
+            }
+        };
+        let mut pieces = run.sampling.as_ref().map(|sampling| sampling.pieces.clone()).unwrap_or_default();
+        if run.telemetry.is_some() {
+            match folder.save_telemetry_piece(1, &before) {
+                Ok(file) => pieces = vec![file],
+                Err(error) => {
+                    run.unknown.insert("telemetry".to_owned(), error.to_string());
+                    return;
+                }
+            }
+            run.telemetry = None;
+        }
+        if let Some(sampling) = &mut run.sampling {
+            sampling.pieces.clone_from(&pieces);
+        }
+        self.saved.borrow_mut().pieces = pieces;
+        *self.before.borrow_mut() = Some(before);
+    }
+
+    /// The last readings, for a display; none where another host is read.
+    pub(super) fn latest(&self) -> Option<Latest> {
+        match self.reading.borrow().as_ref()? {
+            Reading::Local(watch) => Some(watch.latest()),
+            Reading::Agent(_) => None,
         }
     }
 
@@ -155,6 +196,13 @@ impl Watching {
             run.remarks.push(remark);
         }
         series.server = self.gauges.take();
+        if let Some(mut before) = self.before.take() {
+            let gaps = std::mem::take(&mut before.meta.sampling.gaps);
+            series.meta.sampling.gaps.splice(0..0, gaps);
+            before.meta = std::mem::take(&mut series.meta);
+            before.append(series);
+            series = before;
+        }
         match folder.save_telemetry(&series) {
             Ok(file) => {
                 tokometer_analysis::telemetry::links_under_load(&mut run.hardware, &series);

@@ -68,7 +68,7 @@ impl Prepared {
             }
         };
         let args = match Cli::try_parse_from(words) {
-            Ok(Cli { command: Command::Run(args) }) => *args,
+            Ok(Cli { command: Command::Run(args), .. }) => *args,
             Ok(_) => return Err(place("its options are not those of a run".to_owned())),
             Err(error) => return Err(place(said(&error))),
         };

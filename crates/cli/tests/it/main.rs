@@ -7,12 +7,14 @@ mod arguments;
 mod calibrate;
 mod capacity;
 mod compare;
+mod config;
 mod dialects;
 mod docs;
 #[cfg(unix)]
 mod endings;
 mod faults;
 mod foreign;
+mod help;
 mod house;
 #[cfg(target_os = "linux")]
 mod launch;
@@ -23,10 +25,12 @@ mod output;
 #[cfg(target_os = "linux")]
 mod ports;
 mod repeated;
+mod resumed;
 mod scripted;
 mod secrets;
 mod servers;
 mod support;
 #[cfg(target_os = "linux")]
 mod sweep;
+mod terminal;
 mod verify;

@@ -20,7 +20,16 @@ const PATIENCE: Duration = Duration::from_secs(180);
 pub(crate) fn tokometer() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tokometer"));
     command.env_remove("OPENAI_API_KEY").stdin(Stdio::null());
+    // Nobody's own settings reach a test.
+    for (name, _) in std::env::vars_os().filter(|(name, _)| is_setting(name)) {
+        command.env_remove(name);
+    }
+    command.env("TOKOMETER_CONFIG", "");
     command
+}
+
+fn is_setting(name: &std::ffi::OsStr) -> bool {
+    name.to_string_lossy().starts_with("TOKOMETER_") && name != "TOKOMETER_CALIBRATION"
 }
 
 /// What a call of the binary came to.
@@ -139,6 +148,13 @@ impl Watched {
     pub(crate) fn signal(&self, name: &str) {
         let sent = Command::new("kill").arg(format!("-{name}")).arg(self.id().to_string()).status().unwrap();
         assert!(sent.success());
+    }
+
+    /// Kills it after so long, unless it has ended by then; waits for its end.
+    pub(crate) fn kill_after(mut self, after: Duration) {
+        std::thread::sleep(after);
+        self.child.kill().unwrap();
+        drop(self.child.wait());
     }
 
     /// Waits for its end.

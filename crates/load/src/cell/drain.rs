@@ -41,7 +41,7 @@ impl Conductor {
         let mut stretch = Stretch::default();
         loop {
             let limit = self.drain_limit(when, cell);
-            self.show(LivePhase::Drain, start, limit.as_secs_f64(), 0.0);
+            self.show(LivePhase::Drain, start, limit.as_secs_f64());
             if let Some(sample) = gauges.read().await {
                 answered = self.clock.now_ns();
                 cell.samples.push(gauges::sample_row(&sample));

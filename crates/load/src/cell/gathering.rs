@@ -35,6 +35,7 @@ impl Gathering {
                 concurrency,
                 max_output_tokens,
                 repeat: None,
+                segment: None,
                 duration_seconds: 0.0,
                 window_start_ns: None,
                 window_end_ns: None,

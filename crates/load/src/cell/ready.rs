@@ -51,7 +51,7 @@ impl Conductor {
                 cell.meta.ready = Some(ready(elapsed, limit, missing));
                 return true;
             }
-            self.show(LivePhase::Ready, start, limit.as_secs_f64(), 0.0);
+            self.show_streams(LivePhase::Ready, start, limit.as_secs_f64(), flight, missing);
             // An interrupt is seen at the top.
             self.pause(LOOK_EVERY.min(limit.saturating_sub(elapsed))).await;
         }

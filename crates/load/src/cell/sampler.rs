@@ -9,6 +9,7 @@ use tokometer_record::SampleRow;
 use tokometer_wire::clock::Clock;
 
 use crate::gauges::{self, Gauges};
+use crate::live::Live;
 
 /// The last reading.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -38,7 +39,13 @@ impl Sampler {
     }
 
     /// Reads again and again, until it is dropped.
-    pub(super) async fn run(&self, gauges: Option<&Gauges>, every: Duration, clock: Clock) -> Infallible {
+    pub(super) async fn run(
+        &self,
+        gauges: Option<&Gauges>,
+        every: Duration,
+        clock: Clock,
+        live: &Live,
+    ) -> Infallible {
         let Some(gauges) = gauges else {
             self.lock().0 = Reading::Silent;
             return std::future::pending().await;
@@ -47,6 +54,9 @@ impl Sampler {
             let start_ns = clock.now_ns();
             let sample = gauges.read().await.map(|sample| gauges::sample_row(&sample));
             self.note(sample);
+            if let Some(sample) = sample {
+                live.set_server(sample);
+            }
             let spent = Duration::from_nanos(clock.now_ns().saturating_sub(start_ns));
             // A server that is slow to answer is not asked without a pause.
             tokio::time::sleep(every.saturating_sub(spent).max(every / 2)).await;

@@ -11,8 +11,6 @@ use crate::gauges;
 
 /// How often a display, the wall clock and the streams are looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
-/// The time over which the live rate is taken.
-const RATE_OVER_NS: u64 = 500_000_000;
 /// Longest wait for the server's counters at the window's end, while the streams run on.
 const EDGE_LIMIT: Duration = Duration::from_millis(500);
 
@@ -31,7 +29,6 @@ impl Conductor {
         cell.meta.window_start_ns = Some(start);
         let mut at_start = pin!(self.counters());
         let mut started = self.gauges.is_none();
-        let mut pace = Pace { since_ns: start, events: flight.state.events(), per_second: 0.0 };
         let mut now = start;
         while !flight.state.all(|stream| &stream.stopped) {
             if let Some(checks) = checks.as_mut().filter(|checks| checks.due_ns() <= now)
@@ -42,8 +39,7 @@ impl Conductor {
             if now >= end {
                 break;
             }
-            pace.look(now, flight.state.events());
-            self.show(LivePhase::Window, start, spec.duration.as_secs_f64(), pace.per_second);
+            self.show_streams(LivePhase::Window, start, spec.duration.as_secs_f64(), flight, Vec::new());
             let next = checks.as_ref().map_or(end, Checks::due_ns);
             let wait = LOOK_EVERY.min(Duration::from_nanos(next.saturating_sub(now)));
             let uninterrupted = tokio::select! {
@@ -88,21 +84,4 @@ impl Conductor {
 
 fn nanoseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
-}
-
-/// Events per second, for a display.
-struct Pace {
-    since_ns: u64,
-    events: u64,
-    per_second: f64,
-}
-
-impl Pace {
-    fn look(&mut self, now_ns: u64, events: u64) {
-        let passed_ns = now_ns.saturating_sub(self.since_ns);
-        if passed_ns >= RATE_OVER_NS {
-            let per_second = events.saturating_sub(self.events) as f64 / passed_ns as f64 * 1e9;
-            *self = Pace { since_ns: now_ns, events, per_second };
-        }
-    }
 }

@@ -9,7 +9,7 @@ use super::{Entry, Kind, MOST_ENTRIES, Option as RunOption, Order, Setting, Subj
 const TOP: [&str; 7] = ["title", "repeats", "order", "seed", "base", "options", "entry"];
 const ENTRY: [&str; 7] = ["name", "launch", "url", "profile", "speculative", "grid", "options"];
 /// Options of a run that a sweep sets by itself, and what to use instead.
-const OWN: [(&str, &str); 8] = [
+const OWN: [(&str, &str); 12] = [
     ("launch", "which stands in its entry: launch = \"…\""),
     ("url", "which stands in its entry: url = \"…\""),
     ("out", "which is the sweep's: tokometer sweep --out DIR"),
@@ -17,6 +17,10 @@ const OWN: [(&str, &str); 8] = [
     ("json", "which is the sweep's: tokometer sweep --json"),
     ("quiet", "which is the sweep's: tokometer sweep --quiet"),
     ("yes", "which is the sweep's: tokometer sweep --yes"),
+    ("resume", "which a sweep does by itself: give the same command again"),
+    ("redo", "which a sweep does not do: tokometer run --resume RUN --redo …"),
+    ("allow-changed", "which is for tokometer run --resume"),
+    ("preset", "which is a name for several options: write these"),
     ("help", "which is no setting"),
 ];
 /// Most repeats of an entry.

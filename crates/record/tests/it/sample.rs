@@ -365,6 +365,7 @@ pub(crate) fn meta() -> TraceMeta {
         concurrency: 4,
         max_output_tokens: 4096,
         repeat: Some(2),
+        segment: None,
         duration_seconds: 30.0,
         window_start_ns: Some(1),
         window_end_ns: Some(30_000_000_001),

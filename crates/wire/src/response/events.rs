@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::KEPT_BYTES;
 use crate::delta::{Delta, Known, Rare, Scanner, Unreadable, error_message};
 use crate::dialect::{Expect, Rules};
-use crate::exchange::{Event, EventSink};
+use crate::exchange::{Event, EventSink, TEXT_SHOWN};
 use crate::failure::{Failure, FailureKind};
 use crate::ledger::{Entry, Fell, Ledger};
 use crate::loop_lag;
@@ -110,6 +110,11 @@ impl Events {
         self.in_read = false;
         if let Some(event) = self.held.take() {
             sink.event(&event);
+        }
+        if sink.wants_text() {
+            for (channel, tail) in self.texts.tails(TEXT_SHOWN) {
+                sink.text(channel, tail);
+            }
         }
     }
 
