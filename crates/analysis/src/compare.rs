@@ -17,7 +17,7 @@ use crate::launch;
 use crate::samples::LEVEL;
 
 pub use gates::Gate;
-pub use users::parse_service_level;
+pub use users::{DEFAULT_LEVEL, by_medians as users_by_medians, parse_service_level};
 pub(crate) use users::{Keeps, answer};
 
 /// Smallest change that counts as one, as a share.

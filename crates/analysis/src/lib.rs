@@ -39,7 +39,7 @@ pub mod verify;
 
 use tokometer_record::{Cell, CellTrace, Phase, Run, Settings};
 
-pub use compare::{CompareOptions, Gate, compare, parse_service_level};
+pub use compare::{CompareOptions, DEFAULT_LEVEL, Gate, compare, parse_service_level, users_by_medians};
 pub use detail::detail;
 pub use error::AnalysisError;
 pub use exit::exit_code;

@@ -8,7 +8,7 @@ use crate::units;
 
 /// What a fluent reader needs: 50 tok/s, and the first of them within a second. Where requests are counted, 90 % of
 /// them.
-pub(super) const DEFAULT_LEVEL: ServiceLevel =
+pub const DEFAULT_LEVEL: ServiceLevel =
     ServiceLevel { most_ttft_ms: Some(1000.0), least_rate: Some(50.0), share: 0.9 };
 
 /// Reads limits such as `ttft<=1s,rate>=50`, with a share of requests that must keep them: `share>=95%`
@@ -42,7 +42,7 @@ pub fn parse_service_level(text: &str) -> Result<ServiceLevel, AnalysisError> {
 }
 
 /// Users by the medians of the cells: what a record without traces can answer. `None` without any decode cell.
-pub(super) fn by_medians(runs: &[Run], level: ServiceLevel) -> Option<SloUsers> {
+pub fn by_medians(runs: &[Run], level: ServiceLevel) -> Option<SloUsers> {
     let mut contexts: Vec<u64> = runs
         .iter()
         .flat_map(|run| &run.cells)

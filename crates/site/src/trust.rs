@@ -1,0 +1,3 @@
+//! What the site believes, and why: nothing that an upload claims of itself.
+
+pub(crate) mod replicates;
