@@ -25,7 +25,9 @@ use tokometer_target::{Busy, ProbeOptions, Target};
 use tokometer_wire::clock::Clock;
 
 use crate::args::machine::MachineArgs;
-use crate::args::{MatrixArgs, OutputArgs, TargetArgs};
+use crate::args::matrix::MatrixArgs;
+use crate::args::output::OutputArgs;
+use crate::args::target::TargetArgs;
 use crate::calibration::kept;
 use crate::failure::{self, Hinted};
 use crate::out;

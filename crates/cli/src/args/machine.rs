@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::parse_duration;
+use super::values::parse_duration;
 
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Machine")]

@@ -7,7 +7,7 @@ use tokometer_record::comparison::ServiceLevel;
 use tokometer_record::reanalysis::{Reanalysis, WindowPart};
 use tokometer_record::{Cell, CellTrace, Run, RunFolder};
 
-use crate::args::AnalyseArgs;
+use crate::args::judge::AnalyseArgs;
 use crate::failure::Hinted;
 use crate::out;
 

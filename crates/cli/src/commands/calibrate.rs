@@ -10,7 +10,7 @@ use tokometer_record::Calibration;
 use tokometer_record::calibration::Ceiling;
 use tokometer_wire::clock::Clock;
 
-use crate::args::CalibrateArgs;
+use crate::args::calibrate::CalibrateArgs;
 use crate::calibration::cores::Cores;
 use crate::calibration::judge::{self, Load, Seen};
 use crate::calibration::load::Client;

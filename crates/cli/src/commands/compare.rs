@@ -3,7 +3,7 @@
 use tokometer_analysis::{CompareOptions, Gate, compare as analyse};
 use tokometer_record::{Run, RunFolder};
 
-use crate::args::CompareArgs;
+use crate::args::judge::CompareArgs;
 use crate::failure::{self, Hinted};
 use crate::out;
 

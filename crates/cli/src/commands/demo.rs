@@ -3,7 +3,9 @@
 use tokometer_sim::{Server, ServerOptions};
 
 use crate::args::machine::MachineArgs;
-use crate::args::{DemoArgs, List, TargetArgs};
+use crate::args::run::DemoArgs;
+use crate::args::target::TargetArgs;
+use crate::args::values::List;
 use crate::out;
 use crate::session::Session;
 

@@ -3,7 +3,7 @@
 use anyhow::Context;
 use tokometer_record::RunFolder;
 
-use crate::args::ImportArgs;
+use crate::args::report::ImportArgs;
 use crate::failure::Hinted;
 use crate::out;
 

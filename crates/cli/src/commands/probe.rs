@@ -6,7 +6,7 @@ use serde_json::Value;
 use tokometer_target::{Conformance, ConformanceOptions, Framing, ProbeOptions, RouteConformance, Target};
 use tokometer_wire::clock::Clock;
 
-use crate::args::ProbeArgs;
+use crate::args::run::ProbeArgs;
 use crate::out;
 use crate::session::server;
 

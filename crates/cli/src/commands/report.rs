@@ -3,7 +3,7 @@
 use tokometer_record::RunFolder;
 use tokometer_report::{Format, Picture};
 
-use crate::args::{FormatArg, ReportArgs};
+use crate::args::report::{FormatArg, ReportArgs};
 use crate::failure::Hinted;
 use crate::{details, out};
 

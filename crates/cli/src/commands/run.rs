@@ -1,6 +1,6 @@
 //! `tokometer run`.
 
-use crate::args::RunArgs;
+use crate::args::run::RunArgs;
 use crate::session::Session;
 
 /// Measures a live server.

@@ -7,7 +7,7 @@ use tokio::io::AsyncReadExt;
 use tokometer_load::LoadEngine;
 use tokometer_sim::{Profile, Server, ServerOptions};
 
-use crate::args::SimArgs;
+use crate::args::sim::SimArgs;
 use crate::failure::Hinted;
 use crate::out;
 use crate::session::interrupt::Signals;

@@ -3,7 +3,7 @@
 use tokometer_analysis::verify as analysis;
 use tokometer_record::{Cell, RecordError, Run, RunFolder, TraceFile, Verification};
 
-use crate::args::VerifyArgs;
+use crate::args::judge::VerifyArgs;
 use crate::failure;
 use crate::out;
 

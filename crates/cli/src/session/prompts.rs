@@ -17,7 +17,7 @@ use tokometer_wire::{Connector, PreparedRequest};
 
 use super::server::Server;
 use super::{Site, settings};
-use crate::args::MatrixArgs;
+use crate::args::matrix::MatrixArgs;
 use crate::failure::Hinted;
 use crate::out;
 use crate::progress::Progress;

@@ -8,7 +8,7 @@ use tokometer_target::Found;
 use tokometer_wire::clock::Clock;
 use tokometer_wire::{Connector, Control, Headers, HttpVersion, Secret, TargetUrl, Timeouts, TlsOptions};
 
-use crate::args::{HttpArg, TargetArgs};
+use crate::args::target::{HttpArg, TargetArgs};
 use crate::failure::Hinted;
 use crate::out;
 

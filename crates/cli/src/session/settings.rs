@@ -7,7 +7,7 @@ use tokometer_wire::clock::Clock;
 use tokometer_wire::{self as wire, Expect};
 
 use super::Session;
-use crate::args::{AtEndArg, EndpointArg, MatrixArgs, OrderArg, PromptsArg};
+use crate::args::matrix::{AtEndArg, EndpointArg, MatrixArgs, OrderArg, PromptsArg};
 
 /// Seconds of a window where the user names none.
 pub(super) const DURATION: f64 = 30.0;

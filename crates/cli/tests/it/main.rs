@@ -7,6 +7,7 @@ mod calibrate;
 mod capacity;
 mod compare;
 mod dialects;
+mod docs;
 #[cfg(unix)]
 mod endings;
 mod foreign;

@@ -1,0 +1,31 @@
+//! Where a run goes, and what is said of it.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct OutputArgs {
+    /// Folder for runs
+    #[arg(long, value_name = "DIR", default_value = "runs")]
+    pub(crate) out: PathBuf,
+    /// Title of the run
+    #[arg(long)]
+    pub(crate) title: Option<String>,
+    /// Note kept beside the numbers
+    #[arg(long)]
+    pub(crate) note: Option<String>,
+    /// Show and record the plan; send nothing beyond probes
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Print the record on standard output
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print only the path of the page
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) quiet: bool,
+    /// Do not ask before starting
+    #[arg(long, short = 'y')]
+    pub(crate) yes: bool,
+}
