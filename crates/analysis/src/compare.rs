@@ -7,7 +7,6 @@ mod cells;
 mod gates;
 mod notices;
 mod settings;
-mod users;
 
 use tokometer_record::comparison::{ComparedRun, Comparison, Rules, ServiceLevel};
 use tokometer_record::{Run, Status};
@@ -15,10 +14,9 @@ use tokometer_record::{Run, Status};
 use crate::error::AnalysisError;
 use crate::launch;
 use crate::samples::LEVEL;
+use crate::users;
 
 pub use gates::Gate;
-pub use users::{DEFAULT_LEVEL, by_medians as users_by_medians, parse_service_level};
-pub(crate) use users::{Keeps, answer};
 
 /// Smallest change that counts as one, as a share.
 const NOISE_FLOOR: f64 = 0.01;

@@ -34,18 +34,20 @@ mod server;
 mod speculative;
 pub mod telemetry;
 mod units;
+mod users;
 mod verdict;
 pub mod verify;
 
 use tokometer_record::{Cell, CellTrace, Phase, Run, Settings};
 
-pub use compare::{CompareOptions, DEFAULT_LEVEL, Gate, compare, parse_service_level, users_by_medians};
+pub use compare::{CompareOptions, Gate, compare};
 pub use detail::detail;
 pub use error::AnalysisError;
 pub use exit::exit_code;
 pub use launch::effective as effective_settings;
 pub use reanalyse::{Part, add_count, part_of_window, users_by_requests};
 pub use repeats::combine;
+pub use users::{DEFAULT_LEVEL, Judged, by_medians as users_by_medians, judged, parse_service_level};
 pub use verify::{FoundTrace, verify};
 
 /// What a trace does not say about its cell.

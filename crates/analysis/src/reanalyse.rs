@@ -7,13 +7,13 @@ use tokometer_record::reanalysis::{SloCell, WindowPart};
 use tokometer_record::{Cell, CellTrace, Outcome, Phase, Status};
 use tokometer_stats::proportion_at_least;
 
-use crate::compare::{Keeps, answer};
 use crate::error::AnalysisError;
 use crate::latency;
 use crate::ledger::{Ledger, Request, ordered_events};
 use crate::rates::Span;
 use crate::samples::LEVEL;
 use crate::units;
+use crate::users::{Keeps, answer};
 
 /// A part of a window as it is written: `10s..25s`, from the start of the recorded window on; either end may be left
 /// out.

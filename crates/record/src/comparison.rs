@@ -17,7 +17,7 @@ pub use cells::{
     CellPair, GeometricMean, Measured, Metric, MetricRatio, PairedBy, RunRatios, Unpaired, Verdict,
 };
 pub use settings::{EffectiveSetting, Origin, SettingDifference, SettingGroup, SettingValue, Severity};
-pub use users::{ServiceLevel, SloAnswer, SloBasis, SloContext, SloUsers};
+pub use users::{ServiceLevel, SloAnswer, SloBasis, SloContext, SloMiss, SloUsers};
 
 /// A comparison of one base run with one to five others.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

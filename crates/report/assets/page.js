@@ -192,40 +192,39 @@
 
   const users = find("users");
   if (users) {
-    const run = JSON.parse(find("run").textContent);
-    // Numbers as the page writes them: never more digits than the record has.
-    const decimals = (value, most) => Math.min(most, (String(value).split(".")[1] ?? "").length);
-    const fixed = (value, digits) => value.toFixed(digits).replace(/\B(?<!\.\d*)(?=(\d{3})+(?!\d))/g, ",");
-    const number = (value) => fixed(value, decimals(value, 2));
-    const tokens = (value) => {
-      const most = value >= 1000 ? 0 : value >= 10 || value === 0 ? 1 : value >= 1 ? 2 : value >= 0.1 ? 3 : 4;
-      return fixed(value, Math.min(most, Math.max(decimals(value, most), most > 0 ? 1 : 0)));
-    };
-    const words = { planned: "not reached", short: "short outputs" };
-    const rate = (cell) => cell.per_request_rate?.p50 ?? null;
-    const ttft = (cell) => cell.ttft_ms?.p50 ?? null;
-    const isValid = (cell) => cell.status === "valid" && cell.throughput;
+    // What each cell is judged by, and the words for it, as the record's analysis has them.
+    const judged = JSON.parse(find("limits").textContent);
     const update = () => {
       const least = Number(find("least-rate").value);
       const most = Number(find("most-ttft").value) * 1000;
-      const isServed = (cell) =>
-        isValid(cell) && rate(cell) !== null && rate(cell) >= least && ttft(cell) !== null && ttft(cell) <= most;
-      const why = (cell) => {
-        if (cell.status !== "valid") return words[cell.status] ?? cell.status.replaceAll("_", " ");
-        if (rate(cell) !== null && rate(cell) < least) return `${tokens(rate(cell))} tok/s`;
-        if (ttft(cell) !== null && ttft(cell) > most) return `TTFT ${number(ttft(cell) / 1000)} s`;
-        return "no median";
+      // What stops a cell, and whether that settles it; null for cells within the limits.
+      const stop = ({ ttft_ms: ttft, rate, stopped, settled }) => {
+        if (stopped !== null) return [stopped, settled];
+        if (ttft === null) return ["no median TTFT", false];
+        if (ttft[0] > most) return [ttft[1], true];
+        if (rate === null) return ["no median rate", false];
+        return rate[0] < least ? [rate[1], true] : null;
       };
       for (const entry of all("[data-context]", users)) {
-        const cells = run.cells
-          .filter((cell) => cell.phase === "decode" && cell.context_nominal === Number(entry.dataset.context))
-          .sort((one, other) => one.concurrency - other.concurrency);
-        const best = cells.findLastIndex(isServed);
-        const settled = cells.length && ["valid", "over_limit", "over_capacity"].includes(cells[0].status);
+        const cells = judged
+          .filter((cell) => cell.context === Number(entry.dataset.context))
+          .sort((one, other) => one.concurrency - other.concurrency)
+          .map((cell) => [cell.concurrency, stop(cell)]);
+        const best = cells.findLastIndex(([, stopped]) => stopped === null);
+        const none = cells.length > 0 && cells[0][1] !== null && cells[0][1][1];
         const next = cells[best + 1];
-        const said = next ? [`at ${next.concurrency}:`, why(next)] : ["highest", "measured"];
-        entry.querySelector("b").textContent = best >= 0 ? cells[best].concurrency : settled ? "none" : "–";
-        all("span", entry).forEach((span, place) => { span.textContent = said[place]; });
+        const lines = next ? [`at ${next[0]}:`, next[1][0]] : ["highest", "measured"];
+        for (const [at, stopped] of cells.slice(0, Math.max(best, 0))) {
+          if (stopped) lines.push(`not at ${at}:`, stopped[0]);
+        }
+        entry.querySelector("b").textContent = best >= 0 ? cells[best][0] : none ? "none" : "–";
+        for (const line of all("span", entry)) line.remove();
+        lines.forEach((text, place) => {
+          const line = document.createElement("span");
+          line.textContent = text;
+          if (place > 1 && place % 2 === 0) line.className = "but";
+          entry.querySelector("dd").append(line);
+        });
       }
       say("Users served updated");
     };

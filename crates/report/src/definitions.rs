@@ -3,7 +3,7 @@
 
 use std::sync::LazyLock;
 
-use tokometer_record::{FlagCode, Prompts, Run, Status};
+use tokometer_record::{Cell, FlagCode, Prompts, Run, Status};
 
 /// The file that the definitions are taken from.
 const WORDS: &str = include_str!("../../../docs/words.md");
@@ -26,11 +26,19 @@ const QUANTITIES: &str = "Quantities";
 const VERDICTS: &str = "Verdicts";
 const FLAGS: &str = "Flags";
 const TTFT: &str = "TTFT";
+const ENERGY: &str = "Energy per token";
+const PER_STEP: &str = "Tokens per step";
 
 /// The words that a page uses, as they apply to this run.
 pub(crate) fn terms(run: &Run) -> Vec<Definition> {
     let mut terms = Vec::with_capacity(GLOSSARY.len());
-    for term in GLOSSARY.iter().filter(|entry| entry.section == QUANTITIES) {
+    let has = |what: fn(&Cell) -> bool| run.cells.iter().any(what);
+    let unused = |term: &str| match term {
+        ENERGY => !has(|cell| cell.telemetry.as_ref().is_some_and(|found| found.joules_per_token.is_some())),
+        PER_STEP => !has(|cell| cell.speculative.is_some()),
+        _ => false,
+    };
+    for term in GLOSSARY.iter().filter(|entry| entry.section == QUANTITIES && !unused(&entry.term)) {
         terms.push(term.clone());
         if term.term == TTFT {
             terms.push(Definition {
@@ -130,6 +138,8 @@ mod tests {
             assert_eq!(GLOSSARY.iter().filter(same).count(), 1, "{}", entry.term);
             assert!(entry.meaning.ends_with('.'), "{}", entry.term);
         }
-        assert!(GLOSSARY.iter().any(|entry| entry.term == TTFT));
+        for term in [TTFT, ENERGY, PER_STEP] {
+            assert!(GLOSSARY.iter().any(|entry| entry.term == term), "{term}");
+        }
     }
 }

@@ -14,7 +14,7 @@ use tokometer_record::Run;
 
 pub use picture::Picture;
 
-use crate::ReportError;
+use crate::{ReportError, Shell};
 
 /// What a report can be written as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -73,7 +73,7 @@ impl Format {
     pub fn render(self, run: &Run, terminal: Terminal) -> Result<Vec<u8>, ReportError> {
         let text = match self {
             Format::Terminal => terminal::render(run, terminal),
-            Format::Html => html::render(run, &[])?,
+            Format::Html => html::run(run, &[], &Shell::default())?,
             Format::Json => json::render(run)?,
             Format::Markdown => markdown::render(run),
             Format::Csv => csv::render(run),

@@ -20,6 +20,7 @@ pub mod format;
 mod heat;
 mod launch;
 mod number;
+mod shell;
 mod svg;
 mod view;
 mod words;
@@ -28,6 +29,7 @@ use tokometer_record::reanalysis::Reanalysis;
 use tokometer_record::{CellDetail, Comparison, Run, Verification};
 
 pub use format::{Format, Picture, Terminal};
+pub use shell::{Assets, COMMON_SCRIPT, COMPARE_SCRIPT, Data, EARLY, RUN_SCRIPT, STYLE, Shell};
 
 /// Why a report could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -92,13 +94,27 @@ pub fn html(run: &Run) -> Result<String, ReportError> {
 /// The run as one HTML file that needs no network, with the details of cells that are at hand: those that
 /// `tokometer-analysis` makes of the run's traces.
 pub fn page(run: &Run, details: &[CellDetail]) -> Result<String, ReportError> {
-    format::html::render(run, details)
+    run_page(run, details, &Shell::default())
+}
+
+/// The run's page in a shell: as [`page`], with what a web site puts around it.
+pub fn run_page(run: &Run, details: &[CellDetail], shell: &Shell<'_>) -> Result<String, ReportError> {
+    format::html::run(run, details, shell)
 }
 
 /// A comparison as one HTML file; `runs` are those that it was made of, in its order, for the charts that lay them
 /// over each other.
 pub fn compare_page(comparison: &Comparison, runs: &[Run]) -> Result<String, ReportError> {
-    format::html::compare(comparison, runs)
+    comparison_page(comparison, runs, &Shell::default())
+}
+
+/// The comparison's page in a shell: as [`compare_page`], with what a web site puts around it.
+pub fn comparison_page(
+    comparison: &Comparison,
+    runs: &[Run],
+    shell: &Shell<'_>,
+) -> Result<String, ReportError> {
+    format::html::compare(comparison, runs, shell)
 }
 
 /// The run as Markdown, for a README or a post.

@@ -66,6 +66,16 @@ pub(crate) fn plus_minus(half_width: f64, estimate: f64) -> String {
     fixed(half_width, like_the_estimate.max(needed))
 }
 
+/// An energy per token, J: three digits, `0.351`, `12.3`.
+pub(crate) fn joules(value: f64) -> String {
+    if value >= 1000.0 { fixed(value, 0) } else { fixed(value, useful_decimals(value)) }
+}
+
+/// A power, W, in whole ones.
+pub(crate) fn watts(value: f64) -> String {
+    fixed(value, 0)
+}
+
 /// Seconds: `30`, `29.9`.
 pub(crate) fn seconds(value: f64) -> String {
     fixed(value, decimals(value, 1))

@@ -6,6 +6,7 @@ pub(crate) mod charts;
 pub(crate) mod compare;
 pub(crate) mod evidence;
 pub(crate) mod faces;
+pub(crate) mod machine;
 pub(crate) mod matrix;
 pub(crate) mod measurements;
 pub(crate) mod notes;
@@ -189,9 +190,9 @@ fn is_open(status: Status) -> bool {
 }
 
 fn remarks(run: &Run) -> Vec<String> {
-    let mut remarks: Vec<String> = run.remarks.iter().map(|remark| clean(remark)).collect();
+    let mut remarks: Vec<String> = run.remarks.iter().map(|remark| words::sentence(&clean(remark))).collect();
     if let (Some(why), true) = (&run.state_reason, run.state != RunState::Failed) {
-        remarks.push(clean(why));
+        remarks.push(words::sentence(&clean(why)));
     }
     remarks
 }

@@ -158,6 +158,8 @@ pub(crate) fn code(code: &str) -> String {
         "adaptive_duration" => "adaptive: until the interval is narrow".to_owned(),
         "cold_alone" => "cold requests alone on the server".to_owned(),
         "during_decode_warmup" => "measured during decode warm-up".to_owned(),
+        "found" => "the machine itself".to_owned(),
+        "stated" => "the user".to_owned(),
         "discrete_gpu" => "discrete GPU".to_owned(),
         "unified_memory" => "unified memory".to_owned(),
         "cpu" => "CPU".to_owned(),
@@ -194,6 +196,20 @@ pub(crate) fn clean_lines(text: &str) -> String {
     safe
 }
 
+/// Text that stands on a line of its own, begun with a capital; a first word that is a name or a piece of code stays as
+/// it is (`vLLM`, `run.json`, `tokometer`).
+pub(crate) fn sentence(text: &str) -> String {
+    const NAMES: [&str; 5] = ["tokometer", "vllm", "sglang", "llama", "ollama"];
+    let word: &str =
+        text.split_whitespace().next().unwrap_or_default().trim_end_matches([',', ':', ';', '.']);
+    let plain = !word.is_empty() && word.chars().all(|letter| letter.is_ascii_lowercase() || letter == '-');
+    if plain && !NAMES.contains(&word) {
+        format!("{}{}", text[..1].to_ascii_uppercase(), &text[1..])
+    } else {
+        text.to_owned()
+    }
+}
+
 /// The first `most` characters, with `…` where something is left out.
 pub(crate) fn shorten(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
@@ -219,6 +235,22 @@ mod tests {
         assert_eq!(clean("a\u{1b}[31mb\u{202e}c\nd"), "a\\u{1b}[31mb\\u{202e}c d");
         assert_eq!(clean_lines("a\n\tb\r\u{7}"), "a\n\tb\\u{d}\\u{7}");
         assert_eq!(clean("Qwen/Qwen3 – 模型 🙂"), "Qwen/Qwen3 – 模型 🙂");
+    }
+
+    #[test]
+    fn sentences_begin_with_a_capital() {
+        let cases = [
+            ("the server restarted", "The server restarted"),
+            ("vllm tells it", "vllm tells it"),
+            ("run.json was moved", "run.json was moved"),
+            ("vLLM tells", "vLLM tells"),
+            ("not: a, b", "Not: a, b"),
+            ("übel", "übel"),
+            ("", ""),
+        ];
+        for (text, said) in cases {
+            assert_eq!(sentence(text), said);
+        }
     }
 
     #[test]

@@ -13,7 +13,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("load", &["wire", "record"]),
     ("analysis", &["record", "stats"]),
     ("telemetry", &["wire", "record"]),
-    ("report", &["record"]),
+    ("report", &["record", "analysis"]),
     ("sim", &["record"]),
 ];
 

@@ -47,13 +47,21 @@ pub struct SloContext {
 /// How many users one run serves at one context.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SloAnswer {
-    /// The highest concurrency that keeps the limits with every smaller measured one keeping them too; 0 if the
-    /// smallest already fails; null if that is not known (the smallest has no result).
+    /// The highest measured concurrency that keeps the limits; 0 if none does and the smallest measured one tells so;
+    /// null if that is not known (the smallest has no result).
     pub users: Option<u32>,
-    /// The next measured concurrency, which fails or has no result; null if there is none.
-    pub next: Option<u32>,
+    /// The next measured concurrency; null if there is none.
+    pub next: Option<SloMiss>,
+    /// Smaller measured concurrencies that do not keep the limits, rising: such as one whose few requests met a server
+    /// that was not warm.
+    pub below: Vec<SloMiss>,
+}
+
+/// A concurrency that does not keep the limits, or has no result that could tell.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SloMiss {
+    /// Requests at once.
+    pub concurrency: u32,
     /// What stops it there: `TTFT 1.23 s`, `over capacity`.
-    pub why: Option<String>,
-    /// The highest concurrency that keeps the limits although a smaller one does not; null if there is none.
-    pub highest: Option<u32>,
+    pub why: String,
 }

@@ -77,7 +77,7 @@ pub(super) fn run(
     Ok(run)
 }
 
-/// Settings of a matrix of which a tool tells little.
+/// Settings of a matrix of which a tool tells little: what its cells show, and the rest unknown.
 pub(super) fn settings(cells: &[Cell], decode_test: &str, prefill_mode: &str) -> Settings {
     let mut contexts = Vec::new();
     let mut concurrency = Vec::new();

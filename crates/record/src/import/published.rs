@@ -4,10 +4,10 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::common::id_of;
+use super::common::{self, id_of};
 use crate::{
-    Accelerator, CONTEXT_K, Cell, Distribution, Engine, Evidence, Hardware, Imported, Method, Model, Order,
-    Phase, Reason, ReasonRule, RecordError, Run, RunState, Settings, Status, Throughput, Tool, Window,
+    Accelerator, CONTEXT_K, Cell, Distribution, Engine, Evidence, Hardware, Imported, Method, Model, Phase,
+    Reason, ReasonRule, RecordError, Run, RunState, Settings, Status, Throughput, Tool, Window,
 };
 
 /// Reads a published matrix in its own simple format. `file` is the name to remember.
@@ -211,55 +211,15 @@ fn run(document: Document, cells: Vec<Cell>, text: &str, file: &str) -> Result<R
 }
 
 fn settings(run: &RunStated, cells: &[Cell]) -> Result<Settings, String> {
-    let mut contexts = Vec::new();
-    let mut concurrency = Vec::new();
-    let mut prefill_contexts = Vec::new();
-    for cell in cells {
-        match cell.phase {
-            Phase::Prefill => push_new(&mut prefill_contexts, cell.context_nominal),
-            Phase::Decode => {
-                push_new(&mut contexts, cell.context_nominal);
-                push_new(&mut concurrency, cell.concurrency);
-            }
-        }
-    }
     let repeats =
         cells.iter().filter(|cell| cell.phase == Phase::Prefill).filter_map(|cell| cell.requests.ended).max();
     Ok(Settings {
-        contexts,
-        concurrency,
-        prefill_contexts,
         prefill_repeats: u32::try_from(repeats.unwrap_or(1))
             .map_err(|_| format!("completed_requests of a prefill row is too large; {WHAT_TO_DO}"))?,
         duration_seconds: at_least("run.seconds_per_measurement", run.seconds_per_measurement, 0.0)?,
-        adaptive: false,
-        repeats: 1,
-        order: Order::Standard,
         max_output_tokens: run.max_output_tokens,
-        decode_test: run.decode_test.clone(),
-        prefill_mode: run.prefill_mode.clone(),
-        prompts: None,
-        cold: None,
-        endpoint: None,
-        respect_eos: None,
-        temperature: None,
-        top_p: None,
-        seed: None,
-        request_json: None,
-        request_fields: None,
-        at_end: None,
-        timeout_seconds: None,
-        corpus: None,
-        prompt_sizing: None,
-        allow_busy: None,
-        load_threads: None,
+        ..common::settings(cells, &run.decode_test, &run.prefill_mode)
     })
-}
-
-fn push_new<T: PartialEq>(list: &mut Vec<T>, item: T) {
-    if !list.contains(&item) {
-        list.push(item);
-    }
 }
 
 fn hardware(stated: &HardwareStated) -> Result<Hardware, String> {

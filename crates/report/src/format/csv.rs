@@ -77,6 +77,9 @@ const COLUMNS: &[Column] = &[
         let why = reason::full(cell);
         (!why.is_empty()).then_some(why)
     }),
+    ("energy_j_per_tok", |cell, _| cell.telemetry.as_ref()?.joules_per_token.map(exact)),
+    ("energy_j", |cell, _| cell.telemetry.as_ref()?.energy_joules.map(exact)),
+    ("throttled_share", |cell, _| cell.telemetry.as_ref()?.slowed_share.map(exact)),
 ];
 
 fn p50(values: Option<&Distribution>) -> Option<String> {

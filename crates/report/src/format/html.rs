@@ -1,53 +1,39 @@
-//! One HTML page: style, script and record inside, nothing loaded. All of it can be read without its script.
+//! Pages in HTML: of a run, and of a comparison. All of them can be read without their script.
 
 use askama::Template;
 use tokometer_record::{CellDetail, Comparison, Run, page};
 
 use super::csv;
 use crate::ReportError;
-use crate::csp;
+use crate::shell::{COMPARE_SCRIPT, Data, Frame, RUN_SCRIPT, Shell};
 use crate::view::View;
 use crate::view::compare::CompareView;
 
-/// The style sheet, inlined.
-const STYLE: &str = concat!(include_str!("../../assets/page.css"), include_str!("../../assets/chart.css"));
-/// What runs before the page is drawn, so that nothing moves when the other script comes.
-const EARLY: &str = include_str!("../../assets/early.js");
-/// What makes the page of a run easier to use.
-const SCRIPT: &str = concat!(include_str!("../../assets/common.js"), include_str!("../../assets/page.js"));
-/// The same for a comparison.
-const COMPARE_SCRIPT: &str = include_str!("../../assets/common.js");
-
 #[derive(Template)]
 #[template(path = "run.html")]
-struct Page<'a> {
+struct RunPage<'a> {
     view: &'a View,
-    style: &'a str,
-    early: &'static str,
-    script: &'static str,
-    policy: String,
+    frame: Frame<'a>,
+    limits: String,
     record: String,
     details: String,
     csv: String,
-    version: &'static str,
 }
 
-/// The whole page, with the details of cells that are at hand.
-pub(crate) fn render(run: &Run, details: &[CellDetail]) -> Result<String, ReportError> {
+/// The page of a run, with the details of cells that are at hand.
+pub(crate) fn run(run: &Run, details: &[CellDetail], shell: &Shell<'_>) -> Result<String, ReportError> {
     let view = View::with(run, details);
-    // The matrix's width goes by its columns. Style attributes are not allowed by the policy, so the number
-    // stands in the style sheet.
-    let style = format!("{STYLE}\n.matrix {{ --columns: {}; }}\n", view.matrix.columns.len());
-    let page = Page {
+    let embedded = |json: &dyn Fn() -> serde_json::Result<String>| match shell.data {
+        Data::Embedded => json().map(|json| page::escape(&json)),
+        Data::LeftOut => Ok(String::new()),
+    };
+    let page = RunPage {
         view: &view,
-        style: &style,
-        early: EARLY,
-        script: SCRIPT,
-        policy: csp::policy(&style, &[EARLY, SCRIPT]),
-        record: page::escape(&serde_json::to_string(run)?),
-        details: page::escape(&serde_json::to_string(details)?),
-        csv: page::escape(&serde_json::to_string(&csv::render(run))?),
-        version: env!("CARGO_PKG_VERSION"),
+        frame: Frame::new(shell, RUN_SCRIPT),
+        limits: page::escape(&serde_json::to_string(&view.answers.judged)?),
+        record: embedded(&|| serde_json::to_string(run))?,
+        details: embedded(&|| serde_json::to_string(details))?,
+        csv: embedded(&|| serde_json::to_string(&csv::render(run)))?,
     };
     Ok(page.render()?)
 }
@@ -56,25 +42,24 @@ pub(crate) fn render(run: &Run, details: &[CellDetail]) -> Result<String, Report
 #[template(path = "compare.html")]
 struct ComparePage<'a> {
     view: &'a CompareView,
-    style: &'static str,
-    early: &'static str,
-    script: &'static str,
-    policy: String,
+    frame: Frame<'a>,
     comparison: String,
-    version: &'static str,
 }
 
 /// The page of a comparison; `runs` are those that it was made of, in its order.
-pub(crate) fn compare(comparison: &Comparison, runs: &[Run]) -> Result<String, ReportError> {
+pub(crate) fn compare(
+    comparison: &Comparison,
+    runs: &[Run],
+    shell: &Shell<'_>,
+) -> Result<String, ReportError> {
     let view = CompareView::of(comparison, runs);
     let page = ComparePage {
         view: &view,
-        style: STYLE,
-        early: EARLY,
-        script: COMPARE_SCRIPT,
-        policy: csp::policy(STYLE, &[EARLY, COMPARE_SCRIPT]),
-        comparison: page::escape(&serde_json::to_string(comparison)?),
-        version: env!("CARGO_PKG_VERSION"),
+        frame: Frame::new(shell, COMPARE_SCRIPT),
+        comparison: match shell.data {
+            Data::Embedded => page::escape(&serde_json::to_string(comparison)?),
+            Data::LeftOut => String::new(),
+        },
     };
     Ok(page.render()?)
 }

@@ -40,8 +40,8 @@ pub(crate) fn render(run: &Run) -> String {
 fn answers(text: &mut String, view: &View) {
     for headline in &view.answers.headlines {
         let half = headline.plus_minus.as_deref().map(|half| format!(" ± {half}")).unwrap_or_default();
-        let _ =
-            writeln!(text, "- **{}**: {}{half} tok/s ({})", headline.title, headline.value, headline.place);
+        let crate::view::answers::Headline { title, value, unit, place, .. } = headline;
+        let _ = writeln!(text, "- **{title}**: {value}{half} {unit} ({place})");
     }
     if !view.answers.users.is_empty() {
         let users: Vec<String> =

@@ -73,7 +73,7 @@ impl Page {
             .iter()
             .map(|headline| {
                 let half = headline.plus_minus.as_deref().map(|half| format!(" ±{half}")).unwrap_or_default();
-                format!("{}{half} tok/s", headline.value)
+                format!("{}{half} {}", headline.value, headline.unit)
             })
             .collect();
         let widest = figures.iter().map(|figure| ink::width(figure)).max().unwrap_or(0);

@@ -1,20 +1,21 @@
 //! The answer strip: what most readers come for, from valid cells only.
 
+use serde_json::{Value, json};
+use tokometer_analysis::{DEFAULT_LEVEL, judged, users_by_medians};
+use tokometer_record::comparison::{SloContext, SloMiss};
 use tokometer_record::{Cell, Phase, Run, RunState, Status, context_label};
 
 use super::matrix::{Median, interval, shown_rate};
 use crate::number;
-use crate::words::cell_label;
+use crate::words::{cell_label, counted};
 
-/// Lowest median per-request rate of a user who counts as served, tok/s.
-const LEAST_RATE: f64 = 50.0;
-/// Longest median TTFT of a user who counts as served, ms.
-const MOST_TTFT_MS: f64 = 1000.0;
+/// Unit of rates.
+const RATE: &str = "tok/s";
 
 /// The headline figures.
 #[derive(Debug)]
 pub(crate) struct Answers {
-    /// One user, peak, prefill.
+    /// One user, peak, prefill, and energy where it was measured.
     pub(crate) headlines: Vec<Headline>,
     /// Users served within the limits, by context.
     pub(crate) users: Vec<Users>,
@@ -22,6 +23,8 @@ pub(crate) struct Answers {
     pub(crate) least_rate: String,
     /// The longest TTFT that counts, s.
     pub(crate) most_ttft_s: String,
+    /// What each decode cell is judged by, for the page's script: a reader may ask for other limits.
+    pub(crate) judged: Vec<Value>,
 }
 
 /// One figure.
@@ -29,9 +32,11 @@ pub(crate) struct Answers {
 pub(crate) struct Headline {
     /// `Peak`, or `Peak so far` where the run did not get to all of its cells.
     pub(crate) title: &'static str,
-    /// The figure, tok/s.
+    /// The figure.
     pub(crate) value: String,
-    /// Half of its interval, tok/s.
+    /// Its unit: `tok/s`.
+    pub(crate) unit: &'static str,
+    /// Half of its interval, in the same unit.
     pub(crate) plus_minus: Option<String>,
     /// Where it was measured, and its TTFT.
     pub(crate) place: String,
@@ -48,6 +53,8 @@ pub(crate) struct Users {
     pub(crate) most: String,
     /// The next concurrency and what stops it there; none if no higher one is in the record.
     pub(crate) next: Option<(u32, String)>,
+    /// Smaller ones that are not within the limits, and why.
+    pub(crate) below: Vec<(u32, String)>,
 }
 
 impl Answers {
@@ -68,21 +75,20 @@ impl Answers {
             .filter(|cell| cell.status == Status::Valid && cell.prefill_rate.is_some())
             .reduce(|best, cell| if cell.prefill_rate > best.prefill_rate { cell } else { best })
             .and_then(prefill_headline);
-        let mut contexts: Vec<u64> = decode().map(|cell| cell.context_nominal).collect();
-        contexts.sort_unstable();
-        contexts.dedup();
+        let energy = decode()
+            .filter(|cell| shown_rate(cell).is_some())
+            .filter_map(|cell| Some((cell, cell.telemetry.as_ref()?.joules_per_token?)))
+            .filter(|(_, joules)| joules.is_finite() && *joules > 0.0)
+            .reduce(|best, one| if one.1 < best.1 { one } else { best })
+            .map(|(cell, joules)| energy_headline(cell, joules));
         let any = decode().any(|cell| shown_rate(cell).is_some());
+        let served = users_by_medians(std::slice::from_ref(run), DEFAULT_LEVEL).filter(|_| any);
         Answers {
-            headlines: [one_user, peak, prefill].into_iter().flatten().collect(),
-            users: contexts
-                .into_iter()
-                .filter(|_| any)
-                .map(|context| {
-                    users(context, decode().filter(|cell| cell.context_nominal == context).collect())
-                })
-                .collect(),
-            least_rate: number::plain(LEAST_RATE),
-            most_ttft_s: number::plain(MOST_TTFT_MS / 1000.0),
+            headlines: [one_user, peak, prefill, energy].into_iter().flatten().collect(),
+            users: served.iter().flat_map(|served| &served.contexts).map(users).collect(),
+            least_rate: super::or_none(DEFAULT_LEVEL.least_rate, number::plain),
+            most_ttft_s: super::or_none(DEFAULT_LEVEL.most_ttft_ms, |ms| number::plain(ms / 1000.0)),
+            judged: decode().map(judged_cell).collect(),
         }
     }
 }
@@ -100,6 +106,7 @@ fn headline(title: &'static str, cell: &Cell) -> Headline {
     Headline {
         title,
         value: super::or_none(shown_rate(cell), number::rate),
+        unit: RATE,
         plus_minus: interval(cell),
         place: format!("{place}{}", ttft_words(cell)),
     }
@@ -109,9 +116,22 @@ fn prefill_headline(cell: &Cell) -> Option<Headline> {
     Some(Headline {
         title: "Prefill",
         value: number::rate_compact(cell.prefill_rate?),
+        unit: RATE,
         plus_minus: None,
         place: format!("{} prompt{}", context_label(cell.context_nominal), ttft_words(cell)),
     })
+}
+
+/// The least energy that a token took.
+fn energy_headline(cell: &Cell, joules: f64) -> Headline {
+    let devices = cell.telemetry.as_ref().map_or(0, |telemetry| telemetry.devices.len() as u64);
+    Headline {
+        title: "Least energy",
+        value: number::joules(joules),
+        unit: "J/tok",
+        plus_minus: None,
+        place: format!("{}, {} measured", cell_label(cell), counted(devices, "board")),
+    }
 }
 
 /// `, TTFT 154 ms (n 16)`.
@@ -121,46 +141,29 @@ fn ttft_words(cell: &Cell) -> String {
     format!(", TTFT\u{a0}{}\u{a0}ms{n}", median.value)
 }
 
-fn users(context: u64, mut cells: Vec<&Cell>) -> Users {
-    cells.sort_by_key(|cell| cell.concurrency);
-    let best = cells.iter().rposition(|cell| is_served(cell));
-    let next = cells.get(best.map_or(0, |best| best + 1)).map(|cell| (cell.concurrency, why_not(cell)));
-    let most = match best {
-        Some(best) => cells[best].concurrency.to_string(),
-        None if is_settled(&cells) => "none".to_owned(),
-        None => number::NONE.to_owned(),
-    };
-    Users { context: context_label(context), context_tokens: context, most, next }
-}
-
-/// True if cells of which none is served show that no user can be: the first one that has a result at all
-/// says so.
-fn is_settled(cells: &[&Cell]) -> bool {
-    cells.first().is_some_and(|cell| cell.status == Status::Valid || cell.status.not_run_by_plan())
-}
-
-fn is_served(cell: &Cell) -> bool {
-    shown_rate(cell).is_some()
-        && median_rate(cell).is_some_and(|rate| rate >= LEAST_RATE)
-        && median_ttft(cell).is_some_and(|ttft| ttft <= MOST_TTFT_MS)
-}
-
-/// Why a cell does not count, as short as can be.
-fn why_not(cell: &Cell) -> String {
-    if cell.status != Status::Valid {
-        return cell.status.words().to_lowercase();
-    }
-    match (median_rate(cell), median_ttft(cell)) {
-        (Some(rate), _) if rate < LEAST_RATE => format!("{} tok/s", number::rate(rate)),
-        (_, Some(ttft)) if ttft > MOST_TTFT_MS => format!("TTFT {} s", number::plain(ttft / 1000.0)),
-        _ => "no median".to_owned(),
+fn users(context: &SloContext) -> Users {
+    let answer = context.runs.first();
+    let said = |miss: &SloMiss| (miss.concurrency, miss.why.clone());
+    Users {
+        context: context_label(context.context_nominal),
+        context_tokens: context.context_nominal,
+        most: match answer.and_then(|answer| answer.users) {
+            Some(0) => "none".to_owned(),
+            most => super::or_none(most, |most| most.to_string()),
+        },
+        next: answer.and_then(|answer| answer.next.as_ref()).map(said),
+        below: answer.map(|answer| answer.below.iter().map(said).collect()).unwrap_or_default(),
     }
 }
 
-fn median_rate(cell: &Cell) -> Option<f64> {
-    cell.per_request_rate.as_ref().and_then(|rate| rate.p50)
-}
-
-fn median_ttft(cell: &Cell) -> Option<f64> {
-    cell.ttft_ms.as_ref().and_then(|ttft| ttft.p50)
+fn judged_cell(cell: &Cell) -> Value {
+    let judged = judged(cell);
+    json!({
+        "context": cell.context_nominal,
+        "concurrency": cell.concurrency,
+        "ttft_ms": judged.ttft_ms,
+        "rate": judged.rate,
+        "stopped": judged.stopped,
+        "settled": judged.settled,
+    })
 }

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use tokometer_record::{Cell, CellDetail, FailureKind, Outcome, Phase, RequestColumns, Run, Status};
 
+use super::machine::Machine;
 use super::matrix::{interval, shown_rate};
 use super::reason;
 use crate::definitions::{flag_meaning, status_meaning};
@@ -28,7 +29,7 @@ pub(crate) struct Sheet {
     pub(crate) glyph: &'static str,
     /// The verdict in words.
     pub(crate) word: &'static str,
-    /// What it means.
+    /// What it means; empty where the detail says no more.
     pub(crate) meaning: &'static str,
     /// True for valid cells.
     pub(crate) valid: bool,
@@ -42,8 +43,12 @@ pub(crate) struct Sheet {
     pub(crate) repeats: Vec<[String; 6]>,
     /// Distributions.
     pub(crate) latencies: Vec<Latency>,
-    /// Flags: code, what it says here, what it means.
-    pub(crate) flags: Vec<(&'static str, String, &'static str)>,
+    /// Flags.
+    pub(crate) flags: Vec<FlagRow>,
+    /// Figures that decided the verdict, with what they were compared with.
+    pub(crate) decided: Vec<String>,
+    /// What the machine did meanwhile.
+    pub(crate) machine: Option<Machine>,
     /// The first failure: what, and the server's own text.
     pub(crate) failure: Option<(String, Option<String>)>,
     /// Repeated text: what, and how it begins.
@@ -58,6 +63,19 @@ pub(crate) struct Sheet {
     pub(crate) requests: Option<Requests>,
     /// Why there is nothing of its trace; empty where there is.
     pub(crate) no_detail: &'static str,
+}
+
+/// A flag of a cell.
+#[derive(Debug)]
+pub(crate) struct FlagRow {
+    /// `few_samples`.
+    pub(crate) code: &'static str,
+    /// What it says here.
+    pub(crate) detail: String,
+    /// What it means.
+    pub(crate) meaning: &'static str,
+    /// Figures that raised it, with what they were compared with.
+    pub(crate) figures: String,
 }
 
 /// The table of requests.
@@ -88,15 +106,24 @@ fn sheet(cell: &Cell, detail: Option<&CellDetail>, imported: bool) -> Sheet {
         meaning: status_meaning(cell.status),
         valid: cell.status == Status::Valid,
         headline: headline(cell),
-        why: if cell.status == Status::Valid { String::new() } else { reason::full(cell) },
+        why: if cell.status == Status::Valid { String::new() } else { words::sentence(&reason::full(cell)) },
         facts: figures::facts(cell),
         repeats: figures::repeats(cell),
         latencies: figures::latencies(cell),
         flags: cell
             .flags
             .iter()
-            .map(|flag| (flag.code.code(), clean(&flag.detail), flag_meaning(flag.code)))
+            .map(|flag| FlagRow {
+                code: flag.code.code(),
+                detail: clean(&flag.detail),
+                meaning: Some(flag_meaning(flag.code))
+                    .filter(|meaning| !meaning.trim_end_matches('.').eq_ignore_ascii_case(&flag.detail))
+                    .unwrap_or_default(),
+                figures: flag.figures.iter().map(figures::figure).collect::<Vec<_>>().join("; "),
+            })
             .collect(),
+        decided: cell.reason.iter().flat_map(|reason| &reason.figures).map(figures::figure).collect(),
+        machine: cell.telemetry.as_ref().and_then(Machine::of),
         failure: cell.error.as_ref().map(|failure| {
             let body = failure.body.as_deref().map(str::trim).filter(|body| !body.is_empty());
             (

@@ -1,11 +1,12 @@
 //! The charts of a run: prefill by context, and throughput against interactivity.
 
+use tokometer_analysis::DEFAULT_LEVEL;
 use tokometer_record::{Cell, Distribution, Phase, Run, Status, context_label};
 
 use super::faces::accelerators;
 use super::matrix::shown_rate;
 use crate::number;
-use crate::svg::{Axis, Chart, Point, SERIES, Scale, Series};
+use crate::svg::{Axis, Band, Chart, Point, SERIES, Scale, Series};
 
 /// TTFT of a cold prompt by context, the other side of the prefill rate; none with fewer than two.
 pub(crate) fn prefill(run: &Run) -> Option<Chart> {
@@ -107,6 +108,8 @@ pub(crate) fn interactivity(run: &Run) -> Option<Chart> {
     )?;
     let label = format!("{unit} (log scale)");
     let y = Axis::over(&label, Scale::Log10, all().map(|point| point.y), number::plain)?;
+    let least = DEFAULT_LEVEL.least_rate.filter(|rate| (x.ends.0..=x.ends.1).contains(rate));
+    let served = least.map(|rate| Band { from: rate, to: rate, name: "served" }).into_iter().collect();
     let description = format!("A line for each context, a point for each concurrency. {}.", said.join("; "));
     let mut series = series;
     // The concurrency is written along one line; the others have the same order.
@@ -120,7 +123,7 @@ pub(crate) fn interactivity(run: &Run) -> Option<Chart> {
         x,
         y,
         series,
-        bands: Vec::new(),
+        bands: served,
         better: "better ↗",
     })
 }

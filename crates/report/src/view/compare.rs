@@ -8,7 +8,7 @@ use tokometer_record::{Run, context_label};
 
 use crate::number;
 use crate::svg::Chart;
-use crate::words::{clean, counted, shorten};
+use crate::words::{clean, counted, sentence, shorten};
 use ratios::Against;
 
 /// Longest foreign text that is shown whole.
@@ -114,7 +114,7 @@ impl CompareView {
                     valid_cells: run.valid_cells,
                 })
                 .collect(),
-            notices: comparison.notices.iter().map(|notice| text(&notice.text)).collect(),
+            notices: comparison.notices.iter().map(|notice| sentence(&text(&notice.text))).collect(),
             differences: main.into_iter().map(difference).collect(),
             minor: minor.into_iter().map(difference).collect(),
             against: comparison.against.iter().map(Against::of).collect(),
@@ -182,7 +182,7 @@ fn difference(difference: &SettingDifference) -> Difference {
         },
         name: shorten(&clean(&difference.name), FOREIGN),
         values: difference.values.iter().map(value).collect(),
-        why: shorten(&clean(&difference.why), FOREIGN),
+        why: sentence(&shorten(&clean(&difference.why), FOREIGN)),
     }
 }
 
@@ -211,10 +211,10 @@ fn answer(answer: &tokometer_record::comparison::SloAnswer) -> String {
         Some(0) => "none".to_owned(),
         Some(users) => users.to_string(),
     };
-    match (answer.next, &answer.why) {
-        (Some(next), Some(why)) => format!("{users} (at {next}: {})", shorten(&clean(why), FOREIGN)),
-        _ => users,
-    }
+    let mut said: Vec<String> = Vec::new();
+    said.extend(answer.next.as_ref().map(|next| format!("at {}: {}", next.concurrency, clean(&next.why))));
+    said.extend(answer.below.iter().map(|miss| format!("not at {}: {}", miss.concurrency, clean(&miss.why))));
+    if said.is_empty() { users } else { format!("{users} ({})", shorten(&said.join("; "), FOREIGN)) }
 }
 
 fn rules(comparison: &Comparison) -> String {

@@ -1,9 +1,11 @@
 //! Evidence: where facts come from, which files the numbers rest on, and whose count of tokens says what.
 
+use tokometer_record::calibration::{Calibration, Errors, Limit};
 use tokometer_record::{Phase, Run};
 
+use super::or_none;
 use crate::number;
-use crate::words::{cell_label, clean, shorten};
+use crate::words::{cell_label, clean, counted, shorten};
 
 /// Longest value that is shown whole.
 const VALUE: usize = 400;
@@ -19,8 +21,85 @@ pub(crate) struct Evidence {
     pub(crate) traces: Vec<[String; 5]>,
     /// Tokens by the server's own counter and by ours: cell's anchor, cell, server's, ours, difference in percent.
     pub(crate) counters: Vec<[String; 5]>,
+    /// The series of the machine: file, size in bytes, SHA-256.
+    pub(crate) series: Option<[String; 3]>,
+    /// How true the client is on the host that measured.
+    pub(crate) calibration: Option<CalibrationView>,
     /// What is said where there is no trace.
     pub(crate) no_traces: &'static str,
+}
+
+/// A calibration of the client.
+#[derive(Debug)]
+pub(crate) struct CalibrationView {
+    /// True if all is as the method needs it.
+    pub(crate) passed: bool,
+    /// When, where, and at what load.
+    pub(crate) about: String,
+    /// Name and figure.
+    pub(crate) facts: Vec<(&'static str, String)>,
+    /// Needs of the method: whether it is so, what must be, what was found.
+    pub(crate) checks: Vec<(bool, String, String)>,
+}
+
+impl CalibrationView {
+    fn of(found: &Calibration) -> CalibrationView {
+        let text = |text: &str| shorten(&clean(text), VALUE);
+        let errors = |errors: &Errors| {
+            let ms = |value: Option<f64>| or_none(value, number::gap_ms);
+            format!(
+                "p50 {} ms, p99 {} ms, most {} ms (n {})",
+                ms(errors.p50_ms),
+                ms(errors.p99_ms),
+                ms(errors.max_ms),
+                number::count(errors.n)
+            )
+        };
+        let tokens = &found.tokens;
+        let mut facts = vec![
+            ("TTFT off the truth by", errors(&found.ttft_error)),
+            ("Gaps off the truth by", errors(&found.gap_error)),
+            ("Handled after arrival", errors(&found.client_lag)),
+            (
+                "Tokens counted, sent",
+                format!("{}, {}", number::count(tokens.counted), number::count(tokens.sent)),
+            ),
+        ];
+        facts.extend(found.events_per_second.map(|rate| ("Events a second", number::count(rate as u64))));
+        facts.extend(
+            found
+                .cpu_us_per_event
+                .map(|cost| ("CPU time of an event", format!("{} µs", number::plain(cost)))),
+        );
+        facts.extend(found.ceiling.as_ref().map(|ceiling| {
+            let by = match ceiling.limited_by {
+                Limit::Client => "limited by the client",
+                Limit::Engine => "limited by the engine: the client can do more",
+                Limit::Machine => "limited by other programs",
+            };
+            ("Most events a second", format!("{}, {by}", number::count(ceiling.events_per_second as u64)))
+        }));
+        let cpu = found.host.cpu.as_deref().map(|cpu| format!(" on {}", text(cpu))).unwrap_or_default();
+        let when = found.created_at.as_deref().map(|when| format!(" at {}", text(when))).unwrap_or_default();
+        CalibrationView {
+            passed: found.passed(),
+            about: format!(
+                "Made by {} {}{when}{cpu}: {} of {} tok/s, for {} s, read by {}.",
+                text(&found.tool.name),
+                text(&found.tool.version),
+                counted(u64::from(found.streams), "stream"),
+                number::plain(found.rate),
+                number::seconds(found.duration_seconds),
+                counted(u64::from(found.load_threads), "thread")
+            ),
+            facts,
+            checks: found
+                .checks
+                .iter()
+                .map(|check| (check.passed, text(&check.name), text(&check.found)))
+                .collect(),
+        }
+    }
 }
 
 impl Evidence {
@@ -55,6 +134,11 @@ impl Evidence {
                 }
                 None => "No cell of this record was measured, so there are no traces.",
             },
+            series: run
+                .telemetry
+                .as_ref()
+                .map(|file| [text(&file.file), number::count(file.bytes), text(&file.sha256)]),
+            calibration: run.calibration.as_ref().map(CalibrationView::of),
             traces,
             counters: run
                 .cells

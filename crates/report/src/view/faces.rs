@@ -54,7 +54,7 @@ struct Quantity {
     median: Option<fn(&Cell) -> Option<&Distribution>>,
 }
 
-static QUANTITIES: [Quantity; 5] = [
+static QUANTITIES: [Quantity; 6] = [
     Quantity {
         key: "total",
         name: "Total",
@@ -105,7 +105,20 @@ static QUANTITIES: [Quantity; 5] = [
         per_accelerator: false,
         median: Some(|cell| cell.time_between_tokens_ms.as_ref()),
     },
+    Quantity {
+        key: ENERGY,
+        name: "Energy",
+        unit: "J per token",
+        what: "Energy of the accelerators' boards in the window ÷ output tokens, J (lower is better)",
+        get: |cell| cell.telemetry.as_ref()?.joules_per_token,
+        text: number::joules,
+        per_accelerator: false,
+        median: None,
+    },
 ];
+
+/// Key of the view by energy.
+const ENERGY: &str = "energy";
 
 /// The views that a run has figures for.
 pub(crate) fn lenses(run: &Run, decode: &[&Cell]) -> Vec<Lens> {
@@ -161,6 +174,7 @@ impl Lens {
             plus_minus: self.plus_minus(cell),
             lines: match median {
                 Some(median) => median_lines(median, quantity.text),
+                None if self.key == ENERGY => power_lines(cell),
                 None => Vec::new(),
             },
         }
@@ -177,6 +191,16 @@ impl Lens {
             _ => None,
         }
     }
+}
+
+/// The power of the boards: the medians of each, from the smallest to the largest.
+fn power_lines(cell: &Cell) -> Vec<String> {
+    let devices = cell.telemetry.iter().flat_map(|telemetry| &telemetry.devices);
+    let powers: Vec<f64> = devices.filter_map(|device| Some(device.power_watts?.p50)).collect();
+    super::machine::spread(&powers, number::watts)
+        .map(|power| format!("{power} W each"))
+        .into_iter()
+        .collect()
 }
 
 /// The interval of a median and its slow end, each with what it is made of.

@@ -153,6 +153,14 @@ impl Matrix {
 }
 
 impl Matrix {
+    /// A class that tells the style sheet how many columns there are; it knows up to 16.
+    pub(crate) fn width_class(&self) -> String {
+        match self.columns.len() {
+            many @ 17.. => format!("many columns-{many}"),
+            few => format!("columns-{few}"),
+        }
+    }
+
     /// What its rows and columns are.
     pub(crate) fn axes(&self) -> &'static str {
         if self.has_tokens {

@@ -90,7 +90,7 @@ pub(crate) struct Missing {
     pub(crate) rows: String,
 }
 
-const COLUMNS: [Column; 16] = [
+const COLUMNS: [Column; 17] = [
     Column {
         key: "prefill_rate",
         title: "Prompt",
@@ -222,6 +222,14 @@ const COLUMNS: [Column; 16] = [
         phase: Some(Phase::Decode),
         get: |cell| cell.longest_gap_ms,
     },
+    Column {
+        key: "telemetry.joules_per_token",
+        title: "Energy",
+        unit: "J/tok",
+        field: "telemetry",
+        phase: Some(Phase::Decode),
+        get: |cell| cell.telemetry.as_ref()?.joules_per_token,
+    },
 ];
 
 impl Measurements {
@@ -235,6 +243,7 @@ impl Measurements {
             "time_between_tokens_ms.n",
             "ttft_ms.n",
             "longest_gap_ms",
+            "telemetry.joules_per_token",
         ];
         let columns: Vec<Column> = COLUMNS
             .into_iter()

@@ -158,6 +158,9 @@ fn hardware(run: &Run) -> Group {
     let memory = memory.filter(|_| some).map(|all| format!("{} GB", number::plain(all)));
     gather.add("hardware.memory_gb", "Total memory", memory);
     gather.text("hardware.os", "Operating system", hardware.os.as_ref());
+    if let Some(origin) = &hardware.origin {
+        gather.add("hardware.origin", "Told by", Some(words::code(origin)));
+    }
     devices(&mut gather, hardware);
     if let Some(host) = &hardware.host {
         told_by_host(&mut gather, host);

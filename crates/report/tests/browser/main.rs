@@ -6,6 +6,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
+mod comparing;
 #[path = "../it/hostile.rs"]
 mod hostile;
 mod reading;
@@ -47,20 +48,22 @@ fn pages_in_a_browser() {
         reading::the_drawer_opens(&browser, "decode-8192-8", with_traces);
         reading::keys_walk_the_matrix(&browser);
         reading::measurements_sort(&browser);
-        reading::copies_are_made(&browser);
-        reading::limits_can_be_changed(&browser);
+        reading::copies_are_made(&browser, &["csv", "run", "launch"]);
+        comparing::limits_answer_as_the_analysis(&browser, &run);
+        let other = if name == "rtx" { support::everything() } else { support::rtx() };
+        comparing::reports_lie_side_by_side(&browser, &run, &other, axe.as_deref());
         reading::one_context_at_a_time(&browser);
         reading::prints(&browser);
         reading::the_theme_is_kept(&browser, &file);
         if let Some(axe) = &axe {
-            reading::axe_finds_nothing(&browser, axe, "decode-8192-8");
+            reading::axe_finds_nothing(&browser, axe, Some("decode-8192-8"));
         }
         reading::reads_without_scripts(&browser, &file, "decode-8192-8");
         browser.log("performance");
         browser.open(&file);
         shows_the_run(&browser, &run, cells);
         is_dark_at_night(&browser);
-        fits_every_width(&browser);
+        fits_every_width(&browser, true);
         prefill_fits_a_phone(&browser);
         all_measurements_fit_a_desk(&browser);
         pictures(&browser, name);
@@ -73,9 +76,33 @@ fn pages_in_a_browser() {
         pictures(&browser, &name);
         loads_nothing(&browser, &file);
     }
+    for (name, run) in
+        [("failing", support::failing()), ("one-cell", support::one_cell()), ("full", support::full())]
+    {
+        let details = support::details(&run);
+        let file = open_page(&browser, &folder, name, &page(&run, &details).unwrap());
+        if let Some(axe) = &axe {
+            reading::axe_finds_nothing(&browser, axe, (name != "failing").then_some("decode-8192-1"));
+        }
+        fits_every_width(&browser, name != "one-cell");
+        pictures(&browser, name);
+        browser.log("performance");
+        browser.open(&file);
+        loads_nothing(&browser, &file);
+    }
+    let six: Vec<Run> = (0..6)
+        .map(|place| {
+            let mut run = if place % 2 == 0 { support::h200() } else { support::rtx() };
+            run.id = place.to_string();
+            run
+        })
+        .collect();
+    let two = [support::rtx(), support::h200()];
+    comparing::comparisons_are_read(&browser, &folder, "compare", &two, axe.as_deref());
+    comparing::comparisons_are_read(&browser, &folder, "compare-six", &six, axe.as_deref());
     // Foreign text of any kind and length changes none of this.
     let file = open(&browser, &folder, "hostile", &hostile::hostile());
-    fits_every_width(&browser);
+    fits_every_width(&browser, true);
     loads_nothing(&browser, &file);
 }
 
@@ -130,11 +157,10 @@ fn is_dark_at_night(browser: &Browser) {
 }
 
 /// Only the tables may be wider than the screen, and they scroll by themselves, with the first column in sight.
-fn fits_every_width(browser: &Browser) {
-    for width in [360, 480, 720, 900, 1100, 1400, 1920] {
-        browser.screen(width, 800, width < 500);
-        let found = browser.run("return [document.documentElement.scrollWidth, innerWidth]");
-        assert_eq!(found, json!([width, width]), "the page is wider than {width}");
+fn fits_every_width(browser: &Browser, scrolls: bool) {
+    fits(browser);
+    if !scrolls {
+        return;
     }
     browser.screen(360, 800, true);
     let sticky = browser.run(
@@ -145,6 +171,15 @@ fn fits_every_width(browser: &Browser) {
          box.scrollLeft = 0; return answer;",
     );
     assert_eq!(sticky, json!([300, true, true]), "the first column stays while the matrix scrolls");
+}
+
+/// Nothing is wider than the screen, whatever its width.
+fn fits(browser: &Browser) {
+    for width in [360, 480, 720, 900, 1100, 1400, 1920] {
+        browser.screen(width, 800, width < 500);
+        let found = browser.run("return [document.documentElement.scrollWidth, innerWidth]");
+        assert_eq!(found, json!([width, width]), "the page is wider than {width}");
+    }
 }
 
 /// No column of the table of all measurements is cut on a desk; on a phone a shadow tells that it goes on.
@@ -186,9 +221,16 @@ fn few_columns_fit(browser: &Browser, columns: usize) {
     assert!(widest.as_i64().unwrap() <= 240, "a cell of {columns} columns is {widest} px wide");
 }
 
-fn pictures(browser: &Browser, name: &str) {
-    let Some(folder) = std::env::var_os("TOKOMETER_ARTIFACTS").map(PathBuf::from) else { return };
+/// Where pictures go; none where none are wanted.
+fn artifacts() -> Option<PathBuf> {
+    let folder = PathBuf::from(std::env::var_os("TOKOMETER_ARTIFACTS")?);
     std::fs::create_dir_all(&folder).unwrap();
+    Some(folder)
+}
+
+/// A page at three widths, by day and night, and on paper.
+fn pictures_of(browser: &Browser, name: &str) {
+    let Some(folder) = artifacts() else { return };
     for width in [360, 900, 1400] {
         for scheme in ["light", "dark"] {
             browser.screen(width, 900, width < 500);
@@ -196,6 +238,24 @@ fn pictures(browser: &Browser, name: &str) {
             std::fs::write(folder.join(format!("{name}-{width}-{scheme}.png")), browser.picture()).unwrap();
         }
     }
+    browser.screen(1040, 900, false);
+    browser.medium("print", "dark");
+    std::fs::write(folder.join(format!("{name}-print.png")), browser.picture()).unwrap();
+    browser.medium("", "light");
+}
+
+/// What is on a screen of this width.
+fn screenful(browser: &Browser, name: &str, width: u32) {
+    let Some(folder) = artifacts() else { return };
+    browser.screen(width, 900, width < 500);
+    std::fs::write(folder.join(format!("{name}-{width}.png")), browser.screenful()).unwrap();
+}
+
+fn pictures(browser: &Browser, name: &str) {
+    if artifacts().is_none() {
+        return;
+    }
+    pictures_of(browser, name);
     for (width, kind) in [(360, "list"), (360, "drawer"), (1400, "drawer"), (1400, "ttft")] {
         browser.screen(width, 900, width < 500);
         browser.run(match kind {
@@ -203,16 +263,13 @@ fn pictures(browser: &Browser, name: &str) {
             "ttft" => "document.querySelector('label[for=view-ttft]')?.click()",
             _ => "document.querySelector('td a.open').click(); document.getAnimations().forEach((a) => a.finish())",
         });
-        std::fs::write(folder.join(format!("{name}-{width}-{kind}.png")), browser.screenful()).unwrap();
+        screenful(browser, &format!("{name}-{kind}"), width);
         browser.run(
             "document.getElementById('drawer').close();
              for (const name of ['layout-table', 'view-total']) document.querySelector(`label[for=${name}]`)?.click();",
         );
     }
-    browser.screen(1040, 900, false);
-    browser.medium("print", "dark");
-    std::fs::write(folder.join(format!("{name}-print.png")), browser.picture()).unwrap();
-    browser.medium("", "light");
+    browser.screen(1400, 900, false);
 }
 
 /// No request but for the page itself, and nothing on the console.

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::webdriver::Browser;
 
 /// Which of some elements are seen, by id or class.
-const SEEN: &str =
+pub(crate) const SEEN: &str =
     "const seen = (selector) => [...document.querySelectorAll(selector)].filter((e) => e.checkVisibility());";
 
 /// Each view shows its own figures, words and legend, and no others.
@@ -152,12 +152,12 @@ pub(crate) fn measurements_sort(browser: &Browser) {
 }
 
 /// What is copied is the table of values, the record, the launch command.
-pub(crate) fn copies_are_made(browser: &Browser) {
+pub(crate) fn copies_are_made(browser: &Browser, names: &[&str]) {
     browser.devtools(
         "Browser.grantPermissions",
         &json!({ "permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"] }),
     );
-    for name in ["csv", "run", "launch"] {
+    for &name in names {
         let copied = browser.run(&format!(
             "const button = document.querySelector('[data-copy={name}]');
              if (!button) return null;
@@ -177,30 +177,11 @@ pub(crate) fn copies_are_made(browser: &Browser) {
         let fits = match name {
             "csv" => copied.starts_with("cell,phase,context,"),
             "run" => copied.starts_with("{\"schema\":\"tokometer.run/1\""),
+            "comparison" => copied.starts_with("{\"schema\":\"tokometer.comparison/1\""),
             _ => !copied.is_empty(),
         };
         assert!(fits || copied == "Copied", "{name}: {}", &copied[..copied.len().min(80)]);
     }
-}
-
-/// The script's count of users served is that of the record's page, and follows the limits.
-pub(crate) fn limits_can_be_changed(browser: &Browser) {
-    let said = || {
-        browser.run("return [...document.querySelectorAll('#users dl div')].map((d) => d.innerText.replace(/\\s+/g, ' '))")
-    };
-    let set = |name: &str, value: &str| {
-        browser.run(&format!(
-            "const input = document.getElementById('{name}'); input.value = '{value}'; input.dispatchEvent(new Event('input'))"
-        ))
-    };
-    let made = said();
-    set("least-rate", "50");
-    assert_eq!(said(), made, "the same limits give the same answer");
-    set("least-rate", "1000000");
-    let most = browser.run("return [...document.querySelectorAll('#users dl b')].map((b) => b.textContent)");
-    assert!(most.as_array().unwrap().iter().all(|most| most == "none" || most == "–"), "{most}");
-    set("least-rate", "50");
-    assert_eq!(said(), made);
 }
 
 /// Nothing moves once it is drawn.
@@ -271,23 +252,29 @@ pub(crate) fn one_context_at_a_time(browser: &Browser) {
     browser.screen(1400, 900, false);
 }
 
-/// No rule of axe-core is broken: by day and night, with the drawer open, on a phone.
-pub(crate) fn axe_finds_nothing(browser: &Browser, axe: &str, cell: &str) {
-    let check = |place: &str| {
-        let found = browser.run(&format!(
-            "{axe}; return axe.run(document, {{ resultTypes: ['violations'] }}).then((result) => result.violations.map(
-               (rule) => `${{rule.id}}: ${{rule.nodes.slice(0, 3).map((node) => node.html.slice(0, 160) + ' ' + (node.any[0]?.message ?? '')).join(' | ')}}`))"
-        ));
-        assert_eq!(found, json!([]), "{place}");
-    };
-    check("by day");
+/// No rule of axe-core is broken: by day and night, with the drawer of a cell open, on a phone.
+pub(crate) fn axe_finds_nothing(browser: &Browser, axe: &str, cell: Option<&str>) {
+    axe_now(browser, axe, "by day");
     browser.medium("", "dark");
-    check("by night");
+    axe_now(browser, axe, "by night");
     browser.medium("", "light");
-    browser.run(&format!("document.querySelector('td[id=\"{cell}\"] a.open').click(); document.getAnimations().forEach((a) => a.finish())"));
-    check("drawer");
-    browser.key("Escape");
+    if let Some(cell) = cell {
+        browser.run(&format!(
+            "document.querySelector('td[id=\"{cell}\"] a.open').click(); document.getAnimations().forEach((a) => a.finish())"
+        ));
+        axe_now(browser, axe, "drawer");
+        browser.key("Escape");
+    }
     browser.screen(360, 800, true);
-    check("phone");
+    axe_now(browser, axe, "phone");
     browser.screen(1400, 900, false);
+}
+
+/// No rule of axe-core is broken by what is on the screen.
+pub(crate) fn axe_now(browser: &Browser, axe: &str, place: &str) {
+    let found = browser.run(&format!(
+        "{axe}; return axe.run(document, {{ resultTypes: ['violations'] }}).then((result) => result.violations.map(
+           (rule) => `${{rule.id}}: ${{rule.nodes.slice(0, 3).map((node) => node.html.slice(0, 160) + ' ' + (node.any[0]?.message ?? '')).join(' | ')}}`))"
+    ));
+    assert_eq!(found, json!([]), "{place}");
 }

@@ -111,12 +111,13 @@ impl Browser {
             "ArrowUp" => 38,
             "ArrowRight" => 39,
             "ArrowDown" => 40,
+            "c" => 67,
             "?" => 191,
             other => panic!("no code for {other}"),
         };
         let text = match key {
             "Enter" => "\r",
-            "?" => "?",
+            "c" | "?" => key,
             _ => "",
         };
         for kind in ["keyDown", "keyUp"] {

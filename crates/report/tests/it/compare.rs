@@ -25,7 +25,11 @@ fn what_differs_comes_before_the_ratios() {
         select(&page, "main section").iter().filter_map(|section| section.value().id()).collect();
     assert_eq!(sections[..2], ["settings", "against-b"]);
     for notice in &comparison.notices {
-        assert!(select(&page, ".notices li").iter().any(|said| text(said) == notice.text), "{}", notice.text);
+        assert!(
+            select(&page, ".notices li").iter().any(|said| text(said).eq_ignore_ascii_case(&notice.text)),
+            "{}",
+            notice.text
+        );
     }
     let said = text(&select(&page, "#settings")[0]);
     for difference in &comparison.differences {

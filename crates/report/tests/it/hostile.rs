@@ -84,6 +84,22 @@ pub(crate) fn hostile() -> Run {
         "/settings/decode_test",
         "/settings/prefill_mode",
         "/settings/prompt_sizing",
+        "/hardware/origin",
+        "/hardware/host/hostname",
+        "/hardware/host/cpu",
+        "/hardware/host/board",
+        "/hardware/host/distribution",
+        "/hardware/host/kernel",
+        "/hardware/host/container/image",
+        "/hardware/devices/0/driver",
+        "/hardware/devices/0/compute",
+        "/calibration/created_at",
+        "/calibration/tool/name",
+        "/calibration/host/cpu",
+        "/calibration/checks/0/name",
+        "/calibration/checks/0/found",
+        "/telemetry/file",
+        "/telemetry/sha256",
         "/evidence/0/source",
         "/remarks/0",
     ] {
@@ -100,7 +116,15 @@ pub(crate) fn hostile() -> Run {
 
 fn poison(cell: &mut Cell, evil: &str) {
     cell.unknown.insert(evil.to_owned(), evil.to_owned());
+    let figures = cell.flags.iter_mut().flat_map(|flag| &mut flag.figures);
+    for figure in figures.chain(cell.reason.iter_mut().flat_map(|reason| &mut reason.figures)) {
+        evil.clone_into(&mut figure.name);
+        evil.clone_into(&mut figure.unit);
+    }
     cell.flags.iter_mut().for_each(|flag| evil.clone_into(&mut flag.detail));
+    if let Some(telemetry) = &mut cell.telemetry {
+        telemetry.energy_source = Some(evil.to_owned());
+    }
     if let Some(reason) = &mut cell.reason {
         evil.clone_into(&mut reason.text);
     }

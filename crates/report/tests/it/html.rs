@@ -141,7 +141,7 @@ fn interrupted_runs_say_so() {
     let page = parsed(&everything());
     let badges: Vec<String> = select(&page, ".badge").iter().map(text).collect();
     assert!(badges[0].starts_with("Interrupted: "), "{badges:?}");
-    assert!(select(&page, ".remarks li").iter().any(|remark| text(remark).contains("ended by the user")));
+    assert!(select(&page, ".remarks li").iter().any(|remark| text(remark).contains("Ended by the user")));
 }
 
 #[test]

@@ -2,11 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use tokometer_record::calibration::{self, Ceiling, Check, Errors, Limit, TokenBalance};
+use tokometer_record::telemetry::{CellTelemetry, DeviceTelemetry, Reading};
 use tokometer_record::{
-    Accelerator, AtEnd, Capacity, Cell, CellDetail, Curve, Distribution, Endpoint, Engine, Evidence, Failure,
-    FailureKind, Figure, Flag, FlagCode, Hardware, Interval, LoopEvidence, Model, Order, Outcome, Phase,
-    Prompts, RateSeries, Reason, ReasonRule, RequestColumns, Requests, Run, RunState, Settings, Spread,
-    StampSource, Status, Target, Throughput, TokenSource, Tokens, Tool, Window, import, published,
+    Accelerator, AtEnd, Calibration, Capacity, Cell, CellDetail, Container, Curve, Device, Distribution,
+    Endpoint, Engine, Evidence, Failure, FailureKind, Figure, Flag, FlagCode, Hardware, Host, Interval,
+    LoopEvidence, Model, Order, Outcome, Phase, Prompts, RateSeries, Reason, ReasonRule, RequestColumns,
+    Requests, Run, RunState, Settings, Spread, StampSource, Status, Target, Throughput, TokenSource, Tokens,
+    Tool, TraceFile, Window, import, published,
 };
 
 /// Qwen3.8-Flash-Next on 4 × H200 SXM, as published.
@@ -95,8 +98,30 @@ pub(crate) fn everything() -> Run {
         class: Some("discrete_gpu".to_owned()),
         accelerators: vec![Accelerator { name: "H200 SXM".to_owned(), count: 4, memory_gb: Some(141.0) }],
         os: Some("linux".to_owned()),
+        origin: Some("found".to_owned()),
+        host: Some(Host {
+            hostname: Some("gpu-17".to_owned()),
+            distribution: Some("Ubuntu 24.04.3 LTS".to_owned()),
+            kernel: Some("6.8.0-90-generic".to_owned()),
+            cpu: Some("AMD EPYC 9654".to_owned()),
+            sockets: Some(2),
+            cores: Some(192),
+            threads: Some(384),
+            memory_bytes: Some(1_620_000_000_000),
+            board: Some("Supermicro H13DSG".to_owned()),
+            container: Some(Container {
+                runtime: Some("docker".to_owned()),
+                id: Some("0123456789ab".to_owned()),
+                image: Some("vllm/vllm-openai:v0.11.2".to_owned()),
+            }),
+            ..Host::default()
+        }),
+        devices: (0..8).map(device).collect(),
         ..Hardware::default()
     };
+    run.calibration = Some(calibration());
+    run.telemetry =
+        Some(TraceFile { file: "telemetry.parquet".to_owned(), sha256: "cd".repeat(32), bytes: 1_234_567 });
     run.capacity = Capacity {
         kv_tokens: Some(1_048_576),
         kv_source: Some("vllm:cache_config_info".to_owned()),
@@ -158,6 +183,41 @@ pub(crate) fn narrow(columns: usize) -> Run {
     run
 }
 
+/// A run of the default matrix, all of it valid.
+pub(crate) fn full() -> Run {
+    let mut run = everything();
+    run.state = RunState::Finished;
+    run.state_reason = None;
+    run.cells.retain(|cell| cell.phase == Phase::Prefill && cell.status == Status::Valid);
+    for context in [8192, 16384, 32768, 65536, 131_072, 257_024] {
+        run.cells.extend([1, 2, 4, 8, 16, 32, 64, 128].map(|streams| decode(context, streams)));
+    }
+    run
+}
+
+/// A run in which nearly nothing went well.
+#[allow(dead_code, reason = "the browser's test uses it")]
+pub(crate) fn failing() -> Run {
+    let mut run = full();
+    run.state = RunState::Failed;
+    run.state_reason = Some("the server went away".to_owned());
+    let statuses =
+        [Status::Error, Status::Looped, Status::Queued, Status::Unstable, Status::Error, Status::Short];
+    for (place, cell) in run.cells.iter_mut().enumerate().skip(6) {
+        let status = if place > 35 { Status::Planned } else { statuses[place % statuses.len()] };
+        *cell = with_status(cell.clone(), status);
+    }
+    run
+}
+
+/// A run of one cell.
+#[allow(dead_code, reason = "the browser's test uses it")]
+pub(crate) fn one_cell() -> Run {
+    let mut run = full();
+    run.cells = vec![prefill(8192, 27_000.0), decode(8192, 1)];
+    run
+}
+
 /// A valid decode cell with all figures.
 pub(crate) fn decode(context: u64, concurrency: u32) -> Cell {
     let streams = f64::from(concurrency);
@@ -198,7 +258,111 @@ pub(crate) fn decode(context: u64, concurrency: u32) -> Cell {
         Tokens { out: Some((total * 30.0) as u64), source: Some(TokenSource::Usage), ..Tokens::default() };
     cell.window = Some(Window { start_ns: Some(5_000_000_000), end_ns: Some(35_000_000_000), seconds: 30.0 });
     cell.stamp_source = Some(StampSource::Kernel);
+    cell.telemetry = Some(telemetry(total));
     cell
+}
+
+/// Four boards of 600 W or so over a window of 30 s.
+fn telemetry(total: f64) -> CellTelemetry {
+    let reading = |p50: f64| Some(Reading { n: 60, min: p50 * 0.97, p50, max: p50 * 1.01 });
+    CellTelemetry {
+        start_ns: 5_000_000_000,
+        end_ns: 35_000_000_000,
+        devices: (0..4)
+            .map(|index| DeviceTelemetry {
+                device: index,
+                core_clock_mhz: reading(1980.0),
+                memory_clock_mhz: reading(3201.0),
+                power_watts: reading(590.0 + 5.0 * f64::from(index)),
+                energy_joules: Some(18_000.0),
+                temperature_c: reading(61.0),
+                memory_temperature_c: None,
+                busy: reading(0.98),
+                memory_used_bytes: reading(131_000_000_000.0),
+                pcie_received: None,
+                pcie_sent: None,
+                reasons: Some(4),
+            })
+            .collect(),
+        busy_samples: 240,
+        slowed_share: Some(0.0),
+        power_capped_share: Some(0.125),
+        over_rated_share: Some(0.0),
+        energy_joules: Some(72_000.0),
+        energy_source: Some("counter".to_owned()),
+        joules_per_token: Some(72_000.0 / (30.0 * total)),
+        cpu_busy: reading(0.11),
+        unknown: BTreeMap::new(),
+    }
+}
+
+fn device(index: u32) -> Device {
+    Device {
+        index,
+        vendor: "nvidia".to_owned(),
+        name: "H200 SXM".to_owned(),
+        driver_name: Some("NVIDIA H200".to_owned()),
+        used_by_server: Some(index < 4),
+        driver: Some("580.95.05".to_owned()),
+        compute: Some("CUDA 13.0".to_owned()),
+        power_limit_watts: Some(650.0),
+        power_default_watts: Some(700.0),
+        pcie_generation: Some(5),
+        pcie_width: Some(16),
+        ..Device::default()
+    }
+}
+
+fn calibration() -> Calibration {
+    let errors =
+        |p50: f64| Errors { n: 90_000, p50_ms: Some(p50), p99_ms: Some(p50 * 8.0), max_ms: Some(1.9) };
+    let balance = TokenBalance { counted: 90_000, sent: 90_000, unequal_requests: 0 };
+    let check = |name: &str, passed| Check { name: name.to_owned(), found: format!("{name}: found"), passed };
+    Calibration {
+        schema: Calibration::SCHEMA.to_owned(),
+        created_at: Some("2026-11-29T08:00:00Z".to_owned()),
+        tool: tool(),
+        host: calibration::Host {
+            id: Some("0011223344556677".to_owned()),
+            os: "linux".to_owned(),
+            kernel: Some("6.8.0-90-generic".to_owned()),
+            cpu: Some("AMD EPYC 9654".to_owned()),
+            cores: 384,
+        },
+        streams: 128,
+        rate: 50.0,
+        events_per_write: 1,
+        duration_seconds: 10.0,
+        load_threads: 4,
+        separate_cores: true,
+        stamp_source: StampSource::Kernel,
+        ttft_error: errors(0.011),
+        gap_error: errors(0.004),
+        gaps_of_shared_reads: 12,
+        tokens: balance,
+        window_tokens: None,
+        client_lag: errors(0.05),
+        events_per_read: Some(1.02),
+        truth_width: errors(0.006),
+        engine_late: errors(0.02),
+        events_per_second: Some(6400.0),
+        cpu_us_per_event: Some(3.25),
+        ceiling: Some(Ceiling {
+            events_per_second: 512_000.0,
+            streams: 128,
+            events_per_write: 1,
+            seconds: 5.0,
+            limited_by: Limit::Engine,
+            client_busy: 0.6,
+            engine_busy: Some(0.99),
+            full_sockets: 0,
+            tokens: balance,
+        }),
+        bytes_per_idle_stream: Some(40_000),
+        start_to_first_request_ms: Some(31.0),
+        checks: vec![check("median error of TTFT at most 0.1 ms", true), check("no token lost", false)],
+        unknown: BTreeMap::from([("window_tokens".to_owned(), "no window was reached".to_owned())]),
+    }
 }
 
 fn prefill(context: u64, rate: f64) -> Cell {
@@ -215,7 +379,14 @@ fn prefill(context: u64, rate: f64) -> Cell {
 
 fn with_status(mut cell: Cell, status: Status) -> Cell {
     let reason = |rule, text: &str, needed, available| {
-        Some(Reason { rule, text: text.to_owned(), figures: Vec::new(), needed, available })
+        let figures = vec![Figure {
+            name: "share_of_it".to_owned(),
+            value: 0.12,
+            unit: "share".to_owned(),
+            limit: Some(0.1),
+        }];
+        let figures = if rule == ReasonRule::Method { figures } else { Vec::new() };
+        Some(Reason { rule, text: text.to_owned(), figures, needed, available })
     };
     match status {
         Status::Valid => return cell,
@@ -345,7 +516,7 @@ pub(crate) fn details(run: &Run) -> Vec<CellDetail> {
                 n: 4096,
                 points: (1..=50).map(|step| [f64::from(step) / 50.0, middle * f64::from(step)]).collect(),
             };
-            let rows = 24_u32;
+            let rows = 80_u32;
             Some(CellDetail {
                 cell: cell.name(),
                 rate: Some(RateSeries {

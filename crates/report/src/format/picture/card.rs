@@ -115,11 +115,12 @@ fn figures(drawing: &mut Drawing, view: &View, top: f64) -> f64 {
         drawing.text("label", (left + 16.0, top + 32.0), headline.title);
         let half = headline.plus_minus.as_deref().map(|half| format!("\u{a0}± {half}")).unwrap_or_default();
         drawing.put(format_args!(
-            "<text class=\"big\" x=\"{}\" y=\"{}\">{}<tspan class=\"unit\">{}\u{a0}tok/s</tspan></text>",
+            "<text class=\"big\" x=\"{}\" y=\"{}\">{}<tspan class=\"unit\">{}\u{a0}{}</tspan></text>",
             left + 16.0,
             top + 74.0,
             crate::svg::escape(&headline.value),
-            crate::svg::escape(&half)
+            crate::svg::escape(&half),
+            headline.unit
         ));
         drawing.text("place", (left + 16.0, top + 100.0), &fit(&headline.place, (wide / 8.0) as usize));
     }

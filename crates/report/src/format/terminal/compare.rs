@@ -2,7 +2,7 @@
 
 use tokometer_record::comparison::{
     Comparison, GateKind, GateOutcome, Metric, MetricRatio, Origin, PairedBy, RunRatios, ServiceLevel,
-    SettingValue, SloAnswer, Unpaired, Verdict,
+    SettingValue, SloAnswer, SloMiss, Unpaired, Verdict,
 };
 use tokometer_record::{Phase, context_label};
 
@@ -276,11 +276,11 @@ fn reasons(unpaired: &[Unpaired]) -> Vec<(String, Vec<String>)> {
 
 pub(super) fn served(answer: &SloAnswer) -> Entry {
     let users = answer.users.map_or_else(|| number::NONE.to_owned(), |users| users.to_string());
-    let next = answer.next.zip(answer.why.as_ref()).map(|(next, why)| {
-        let highest = answer.highest.map(|highest| format!("; {highest} passes")).unwrap_or_default();
-        format!("({next}: {}{highest})", clean(why))
-    });
-    Entry { text: users, below: next, ..Entry::default() }
+    let miss = |miss: &SloMiss| format!("{}: {}", miss.concurrency, clean(&miss.why));
+    let below: Vec<String> = answer.below.iter().map(|missed| format!("not {}", miss(missed))).collect();
+    let said: Vec<String> = answer.next.iter().map(miss).chain(below).collect();
+    let said = (!said.is_empty()).then(|| format!("({})", said.join("; ")));
+    Entry { text: users, below: said, ..Entry::default() }
 }
 
 /// `≥ 50 tok/s each and TTFT ≤ 1 s`.

@@ -61,6 +61,9 @@ fn over_time(cell: &str, rate: &RateSeries) -> Option<Chart> {
 }
 
 fn cumulative(cell: &str, kind: &str, name: &str, curve: &Curve) -> Option<Chart> {
+    if curve.n < 2 {
+        return None;
+    }
     let (first, last) = (curve.points.first()?, curve.points.last()?);
     // A spread of less than a fifth is told apart better without a logarithm.
     let wide = first[1] > 0.0 && last[1] / first[1] > 1.2;

@@ -1,9 +1,9 @@
 //! The figures of a cell: single ones, and distributions.
 
-use tokometer_record::{AdaptiveEnd, Cell, Distribution, Phase};
+use tokometer_record::{AdaptiveEnd, Cell, Distribution, Figure, Phase};
 
 use crate::number::{self, count};
-use crate::words;
+use crate::words::{self, clean, shorten};
 
 /// A figure with its name and unit.
 #[derive(Debug)]
@@ -43,7 +43,12 @@ pub(crate) fn facts(cell: &Cell) -> Vec<Fact> {
                     "repeats" => "over repeats",
                     _ => "scope not known",
                 };
-                format!("{}–{} tok/s, {scope}", number::rate(ends.low), number::rate(ends.high))
+                let how = match ends.method.as_str() {
+                    "batch_means_t" => " (6 parts of the window, Student's t)",
+                    "repeats_t" => " (Student's t)",
+                    _ => "",
+                };
+                format!("{}–{} tok/s, {scope}{how}", number::rate(ends.low), number::rate(ends.high))
             }),
         );
         add("Decoding rate", throughput.decoding.map(rate));
@@ -185,6 +190,18 @@ fn latency(name: &'static str, values: &Distribution, text: fn(f64) -> String) -
             or_dash(values.max),
         ],
     }
+}
+
+/// `lag p99: 0.35 ms, limit 0.33 ms`.
+pub(crate) fn figure(figure: &Figure) -> String {
+    let unit = shorten(&clean(&figure.unit), 20);
+    let with_unit = |value: f64| match unit.as_str() {
+        "share" => format!("{} %", number::plain(100.0 * value)),
+        "" => number::plain(value),
+        unit => format!("{} {unit}", number::plain(value)),
+    };
+    let limit = figure.limit.map(|limit| format!(", limit {}", with_unit(limit))).unwrap_or_default();
+    format!("{}: {}{limit}", shorten(&clean(&figure.name).replace('_', " "), 80), with_unit(figure.value))
 }
 
 /// The repeats of a cell: number with a mark for the one that stands for the others, verdict, rate with its interval,

@@ -1,7 +1,7 @@
 //! Users that a server serves within limits.
 
-use tokometer_record::comparison::{ServiceLevel, SloAnswer, SloBasis, SloContext, SloUsers};
-use tokometer_record::{Cell, Phase, Run, Status};
+use tokometer_record::comparison::{ServiceLevel, SloAnswer, SloBasis, SloContext, SloMiss, SloUsers};
+use tokometer_record::{Cell, Distribution, Phase, Run, Status};
 
 use crate::error::AnalysisError;
 use crate::units;
@@ -43,18 +43,13 @@ pub fn parse_service_level(text: &str) -> Result<ServiceLevel, AnalysisError> {
 
 /// Users by the medians of the cells: what a record without traces can answer. `None` without any decode cell.
 pub fn by_medians(runs: &[Run], level: ServiceLevel) -> Option<SloUsers> {
-    let mut contexts: Vec<u64> = runs
-        .iter()
-        .flat_map(|run| &run.cells)
-        .filter(|cell| cell.phase == Phase::Decode)
-        .map(|cell| cell.context_nominal)
-        .collect();
+    let mut contexts: Vec<u64> =
+        runs.iter().flat_map(|run| &run.cells).filter(is_decode).map(|cell| cell.context_nominal).collect();
     contexts.sort_unstable();
     contexts.dedup();
     let of = |run: &Run, context: u64| {
-        let cells =
-            run.cells.iter().filter(|cell| cell.phase == Phase::Decode && cell.context_nominal == context);
-        answer(cells.map(|cell| (cell.concurrency, keeps(cell, level))).collect())
+        let cells = run.cells.iter().filter(is_decode).filter(|cell| cell.context_nominal == context);
+        answer(cells.map(|cell| (cell.concurrency, judged(cell).keeps(level))).collect())
     };
     let users = SloUsers {
         level,
@@ -70,6 +65,56 @@ pub fn by_medians(runs: &[Run], level: ServiceLevel) -> Option<SloUsers> {
     (!users.contexts.is_empty()).then_some(users)
 }
 
+fn is_decode(cell: &&Cell) -> bool {
+    cell.phase == Phase::Decode
+}
+
+/// What a cell is judged by, with the words for it: all that is needed to judge it by other limits.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Judged {
+    /// Median TTFT, ms, and `TTFT 1.23 s`; only of valid cells.
+    pub ttft_ms: Option<(f64, String)>,
+    /// Median per-request rate, tok/s, and `48.1 tok/s`; only of valid cells.
+    pub rate: Option<(f64, String)>,
+    /// Why it has no result: `looped`; none for valid cells.
+    pub stopped: Option<String>,
+    /// True if that settles that it serves nobody: it cannot be run.
+    pub settled: bool,
+}
+
+/// What a cell is judged by.
+pub fn judged(cell: &Cell) -> Judged {
+    let valid = cell.status == Status::Valid;
+    let median = |distribution: &Option<Distribution>| distribution.as_ref()?.p50.filter(|_| valid);
+    Judged {
+        ttft_ms: median(&cell.ttft_ms).map(|ttft| (ttft, format!("TTFT {}", time(ttft)))),
+        rate: median(&cell.per_request_rate).map(|rate| (rate, format!("{rate:.1} tok/s"))),
+        stopped: (!valid).then(|| cell.status.words().to_lowercase()),
+        settled: cell.status.not_run_by_plan(),
+    }
+}
+
+impl Judged {
+    /// Whether the cell keeps the limits.
+    fn keeps(self, level: ServiceLevel) -> Keeps {
+        match self.stopped {
+            Some(why) if self.settled => return Keeps::No(why),
+            Some(why) => return Keeps::Unknown(why),
+            None => {}
+        }
+        match (level.most_ttft_ms, self.ttft_ms) {
+            (Some(most), Some((ttft, words))) if ttft > most => return Keeps::No(words),
+            (Some(_), None) => return Keeps::Unknown("no median TTFT".to_owned()),
+            _ => {}
+        }
+        match (level.least_rate, self.rate) {
+            (Some(least), Some((rate, words))) if rate < least => Keeps::No(words),
+            (Some(_), None) => Keeps::Unknown("no median rate".to_owned()),
+            _ => Keeps::Yes,
+        }
+    }
+}
+
 /// Whether a cell keeps the limits.
 pub(crate) enum Keeps {
     /// It does.
@@ -80,55 +125,29 @@ pub(crate) enum Keeps {
     Unknown(String),
 }
 
-/// The answer of one context from its cells: concurrency, and whether it keeps the limits.
+/// The answer of one context from its cells: concurrency, and whether it keeps the limits. The highest that does
+/// counts; smaller ones that do not are told with it.
 pub(crate) fn answer(mut cells: Vec<(u32, Keeps)>) -> SloAnswer {
     cells.sort_by_key(|(concurrency, _)| *concurrency);
-    let kept = |keeps: &Keeps| matches!(keeps, Keeps::Yes);
-    let passing = cells.iter().take_while(|(_, keeps)| kept(keeps)).count();
-    let users = match (passing.checked_sub(1), cells.first()) {
-        (Some(last), _) => Some(cells[last].0),
+    let best = cells.iter().rposition(|(_, keeps)| matches!(keeps, Keeps::Yes));
+    let users = match (best, cells.first()) {
+        (Some(best), _) => Some(cells[best].0),
         (None, Some((_, Keeps::No(_)))) => Some(0),
         _ => None,
     };
-    let next = cells.get(passing);
+    let above = best.map_or(0, |best| best + 1);
+    let miss = |(concurrency, keeps): &(u32, Keeps)| match keeps {
+        Keeps::Yes => None,
+        Keeps::No(why) | Keeps::Unknown(why) => Some(SloMiss { concurrency: *concurrency, why: why.clone() }),
+    };
     SloAnswer {
         users,
-        next: next.map(|(concurrency, _)| *concurrency),
-        why: next.and_then(|(_, keeps)| match keeps {
-            Keeps::No(why) | Keeps::Unknown(why) => Some(why.clone()),
-            Keeps::Yes => None,
-        }),
-        highest: cells[passing..].iter().rfind(|(_, keeps)| kept(keeps)).map(|(concurrency, _)| *concurrency),
+        next: cells.get(above).and_then(miss),
+        below: cells[..above].iter().filter_map(miss).collect(),
     }
-}
-
-fn keeps(cell: &Cell, level: ServiceLevel) -> Keeps {
-    if cell.status.not_run_by_plan() {
-        return Keeps::No(cell.status.words().to_lowercase());
-    }
-    if cell.status != Status::Valid {
-        return Keeps::Unknown(cell.status.words().to_lowercase());
-    }
-    let median =
-        |distribution: &Option<tokometer_record::Distribution>| distribution.as_ref().and_then(|it| it.p50);
-    if let Some(most) = level.most_ttft_ms {
-        match median(&cell.ttft_ms) {
-            Some(ttft) if ttft > most => return Keeps::No(format!("TTFT {}", time(ttft))),
-            Some(_) => {}
-            None => return Keeps::Unknown("no median TTFT".to_owned()),
-        }
-    }
-    if let Some(least) = level.least_rate {
-        match median(&cell.per_request_rate) {
-            Some(rate) if rate < least => return Keeps::No(format!("{rate:.1} tok/s")),
-            Some(_) => {}
-            None => return Keeps::Unknown("no median rate".to_owned()),
-        }
-    }
-    Keeps::Yes
 }
 
 /// `1.23 s`, `95 ms`.
-pub(crate) fn time(ms: f64) -> String {
+fn time(ms: f64) -> String {
     if ms >= 1000.0 { format!("{:.2} s", ms / 1000.0) } else { format!("{ms:.0} ms") }
 }
