@@ -67,6 +67,11 @@ impl ArtefactFolder {
         Ok(folder)
     }
 
+    /// The folder as it is, for reading alone.
+    pub(crate) fn reading(root: &Path) -> ArtefactFolder {
+        ArtefactFolder { root: root.to_owned() }
+    }
+
     /// Where files are written before they have their name.
     fn begun(&self) -> PathBuf {
         self.root.join("begun")

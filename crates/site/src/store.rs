@@ -149,6 +149,12 @@ pub trait Store: Send + Sync {
     /// Name and hash of each file of a run.
     async fn artefacts(&self, run_id: &str) -> Result<Vec<(String, String)>, StoreError>;
 
+    /// The hash of each file that some run names, withdrawn ones too.
+    async fn named_artefacts(&self) -> Result<Vec<String>, StoreError>;
+
+    /// Runs, withdrawn ones too.
+    async fn count_runs(&self) -> Result<u64, StoreError>;
+
     /// True if some run that is not withdrawn names this file.
     async fn is_published_artefact(&self, sha256: &str) -> Result<bool, StoreError>;
 

@@ -272,6 +272,18 @@ impl Store for SqliteStore {
         rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).collect()
     }
 
+    async fn named_artefacts(&self) -> Result<Vec<String>, StoreError> {
+        let rows = sqlx::query("SELECT DISTINCT sha256 FROM run_artefacts ORDER BY sha256")
+            .fetch_all(&self.readers)
+            .await?;
+        rows.iter().map(|row| Ok(row.try_get(0)?)).collect()
+    }
+
+    async fn count_runs(&self) -> Result<u64, StoreError> {
+        let row = sqlx::query("SELECT COUNT(*) FROM runs").fetch_one(&self.readers).await?;
+        Ok(row.try_get::<i64, _>(0)? as u64)
+    }
+
     async fn is_published_artefact(&self, sha256: &str) -> Result<bool, StoreError> {
         let row = sqlx::query(
             "SELECT 1 FROM run_artefacts JOIN runs ON runs.id = run_artefacts.run_id \
