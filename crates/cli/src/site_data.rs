@@ -15,7 +15,8 @@ pub(crate) const VARIABLE: &str = "TOKOMETER_SITE_DATA";
 /// The folder: the one that was named, else the user's.
 pub(crate) fn folder(named: Option<PathBuf>) -> anyhow::Result<PathBuf> {
     named.or_else(usual).ok_or_else(|| {
-        Hinted::usage("there is no home folder to keep the site's data in", "name a folder with --data DIR").into()
+        Hinted::usage("there is no home folder to keep the site's data in", "name a folder with --data DIR")
+            .into()
     })
 }
 

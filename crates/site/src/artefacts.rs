@@ -149,7 +149,9 @@ mod tests {
     #[test]
     fn a_hash_is_no_path() {
         assert!(Hash::parse(&"a".repeat(64)).is_some());
-        for text in ["", "../../etc/passwd", &"A".repeat(64), &"a".repeat(63), &format!("../{}", "a".repeat(61))] {
+        for text in
+            ["", "../../etc/passwd", &"A".repeat(64), &"a".repeat(63), &format!("../{}", "a".repeat(61))]
+        {
             assert_eq!(Hash::parse(text), None, "{text:?}");
         }
     }

@@ -28,7 +28,12 @@ pub async fn users(config: &Config) -> Result<String, SiteError> {
     let mut line = |arguments: std::fmt::Arguments<'_>| drop(writeln!(text, "{arguments}"));
     for user in store.users().await? {
         let closed = user.disabled_at.map_or(String::new(), |at| format!(", closed {}", clock::text(at)));
-        line(format_args!("{} ({}), since {}{closed}", user.handle, user.role.code(), clock::text(user.created_at)));
+        line(format_args!(
+            "{} ({}), since {}{closed}",
+            user.handle,
+            user.role.code(),
+            clock::text(user.created_at)
+        ));
         for token in store.tokens(&user.id).await? {
             let time = |at: Option<i64>| at.map_or("never".to_owned(), clock::text);
             let ended = token.revoked_at.map_or(String::new(), |at| format!(", revoked {}", clock::text(at)));
@@ -55,9 +60,10 @@ pub async fn new_token(
     days: Option<u32>,
 ) -> Result<Secret, SiteError> {
     let store = open_store(config).await?;
-    let user = store.user(handle).await?.filter(|user| user.disabled_at.is_none()).ok_or_else(|| {
-        refused(format!("there is no user {handle:?}"), "tokometer site users lists them")
-    })?;
+    let user =
+        store.user(handle).await?.filter(|user| user.disabled_at.is_none()).ok_or_else(|| {
+            refused(format!("there is no user {handle:?}"), "tokometer site users lists them")
+        })?;
     let allowed = Scopes::of_role(user.role);
     if let Some(scope) = scopes.0.iter().find(|scope| !allowed.has(**scope)) {
         let what = format!("a {} can't have the scope {}", user.role.code(), scope.code());
@@ -99,7 +105,10 @@ pub async fn disable(config: &Config, handle: &str, reason: &str) -> Result<(), 
         reason: format!("{handle}: {reason}"),
     };
     if !store.disable_user(handle, &entry).await? {
-        return Err(refused(format!("there is no open account {handle:?}"), "tokometer site users lists them"));
+        return Err(refused(
+            format!("there is no open account {handle:?}"),
+            "tokometer site users lists them",
+        ));
     }
     store.close().await;
     Ok(())

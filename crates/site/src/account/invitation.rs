@@ -14,7 +14,8 @@ use crate::store::Store;
 /// Days that an invitation holds.
 const DAYS: i64 = 14;
 /// Names that could be taken for the site itself.
-const RESERVED: [&str; 8] = ["admin", "site", "root", "system", "moderator", "tokometer", "anonymous", "unknown"];
+const RESERVED: [&str; 8] =
+    ["admin", "site", "root", "system", "moderator", "tokometer", "anonymous", "unknown"];
 
 /// Makes an invitation; its code, which is told once.
 pub(crate) async fn invite(store: &dyn Store, role: Role, note: Option<&str>) -> Result<Secret, SiteError> {

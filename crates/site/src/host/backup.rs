@@ -18,7 +18,10 @@ use crate::store::{SqliteStore, Store};
 /// Copies a site to a folder that is not there yet; how much, in words.
 pub async fn backup(config: &Config, to: &Path) -> Result<String, SiteError> {
     if to.exists() {
-        return Err(refused(format!("{} is there already", to.display()), "name a new folder for each backup"));
+        return Err(refused(
+            format!("{} is there already", to.display()),
+            "name a new folder for each backup",
+        ));
     }
     let store = open_store(config).await?;
     make(to)?;
