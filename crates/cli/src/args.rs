@@ -8,6 +8,8 @@ pub(crate) mod output;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod sim;
+#[cfg(feature = "site")]
+pub(crate) mod site;
 pub(crate) mod target;
 pub(crate) mod values;
 
@@ -56,6 +58,12 @@ pub(crate) enum Command {
     Analyse(judge::AnalyseArgs),
     /// Check a run: compute every number again from its traces, and hold it against itself
     Verify(judge::VerifyArgs),
+    /// Serve the site: where runs are published, found and compared
+    #[cfg(feature = "site")]
+    Serve(site::ServeArgs),
+    /// Invite users, back up, and what else is done beside the site
+    #[cfg(feature = "site")]
+    Site(site::SiteArgs),
     /// Print the JSON Schema of the record
     Schema,
 }

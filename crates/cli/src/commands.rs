@@ -9,5 +9,9 @@ pub(crate) mod probe;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod schema;
+#[cfg(feature = "site")]
+pub(crate) mod serve;
 pub(crate) mod sim;
+#[cfg(feature = "site")]
+pub(crate) mod site;
 pub(crate) mod verify;

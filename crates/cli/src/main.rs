@@ -8,6 +8,7 @@ mod failure;
 mod out;
 mod progress;
 mod session;
+mod site_data;
 
 use std::process::ExitCode;
 
@@ -28,6 +29,10 @@ fn main() -> ExitCode {
         Command::Compare(args) => commands::compare::compare(&args),
         Command::Analyse(args) => commands::analyse::analyse(&args),
         Command::Verify(args) => commands::verify::verify(&args),
+        #[cfg(feature = "site")]
+        Command::Serve(args) => commands::serve::serve(args),
+        #[cfg(feature = "site")]
+        Command::Site(args) => commands::site::site(args),
         Command::Schema => commands::schema::schema(),
     };
     match result {

@@ -216,6 +216,7 @@ impl RunFolder {
     }
 }
 
-fn read(bytes: Vec<u8>, path: &Path) -> Result<Telemetry, RecordError> {
+/// A series from the bytes of its file; `path` is for messages.
+pub fn read(bytes: Vec<u8>, path: &Path) -> Result<Telemetry, RecordError> {
     parquet::decode(Bytes::from(bytes)).map_err(|why| RecordError::Damaged { path: path.to_owned(), why })
 }

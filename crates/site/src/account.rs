@@ -8,6 +8,6 @@ mod visitor;
 pub(crate) use caller::Caller;
 pub use first::ensure_admin;
 pub(crate) use invitation::accept;
-pub use invitation::{check_handle, invite};
+pub(crate) use invitation::invite;
 pub use visitor::{Form, Visitor};
 pub(crate) use visitor::{sign_in, sign_out};

@@ -23,7 +23,9 @@ impl RunQuery {
                 continue;
             }
             if value.chars().count() > MOST_CHARACTERS || value.contains('\0') {
-                return Err(format!("{name} is longer than {MOST_CHARACTERS} characters, or holds a zero byte"));
+                return Err(format!(
+                    "{name} is longer than {MOST_CHARACTERS} characters, or holds a zero byte"
+                ));
             }
             it.set(name, value)?;
         }
@@ -93,7 +95,8 @@ impl RunQuery {
         if let Some(since) = since {
             put("since", &clock::text(*since));
         }
-        for (name, value) in [("submitter", submitter), ("text", text), ("group", group), ("series", series)] {
+        for (name, value) in [("submitter", submitter), ("text", text), ("group", group), ("series", series)]
+        {
             if let Some(value) = value {
                 put(name, value);
             }

@@ -67,6 +67,11 @@ impl ArtefactFolder {
         Ok(folder)
     }
 
+    /// The folder as it is, for reading alone.
+    pub(crate) fn reading(root: &Path) -> ArtefactFolder {
+        ArtefactFolder { root: root.to_owned() }
+    }
+
     /// Where files are written before they have their name.
     fn begun(&self) -> PathBuf {
         self.root.join("begun")
@@ -144,7 +149,9 @@ mod tests {
     #[test]
     fn a_hash_is_no_path() {
         assert!(Hash::parse(&"a".repeat(64)).is_some());
-        for text in ["", "../../etc/passwd", &"A".repeat(64), &"a".repeat(63), &format!("../{}", "a".repeat(61))] {
+        for text in
+            ["", "../../etc/passwd", &"A".repeat(64), &"a".repeat(63), &format!("../{}", "a".repeat(61))]
+        {
             assert_eq!(Hash::parse(text), None, "{text:?}");
         }
     }

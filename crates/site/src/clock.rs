@@ -9,10 +9,13 @@ pub fn now() -> Millis {
 
 /// A time as text: `2026-11-30T21:20:00Z`.
 pub fn text(at: Millis) -> String {
-    jiff::Timestamp::from_millisecond(at).map_or_else(|_| "unknown".to_owned(), |time| {
-        // To the second: lists and logs need no more.
-        jiff::Timestamp::from_second(time.as_second()).unwrap_or(time).to_string()
-    })
+    jiff::Timestamp::from_millisecond(at).map_or_else(
+        |_| "unknown".to_owned(),
+        |time| {
+            // To the second: lists and logs need no more.
+            jiff::Timestamp::from_second(time.as_second()).unwrap_or(time).to_string()
+        },
+    )
 }
 
 /// The time of an RFC 3339 text.

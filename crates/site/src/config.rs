@@ -52,6 +52,8 @@ pub struct Limits {
     pub form_bytes: usize,
     /// Rows of one trace.
     pub trace_rows: u64,
+    /// Bytes of one trace, unpacked.
+    pub unpacked_bytes: u64,
     /// Rows of all traces of a run.
     pub run_rows: u64,
     /// Time for the head of a request, also between two requests of a connection.
@@ -90,6 +92,7 @@ impl Default for Limits {
             loose_bytes: 4 << 30,
             form_bytes: 64 << 10,
             trace_rows: 20_000_000,
+            unpacked_bytes: 1 << 30,
             run_rows: 100_000_000,
             head_time: Duration::from_secs(15),
             body_silence: Duration::from_secs(15),

@@ -10,7 +10,9 @@ pub use account::{NewToken, Role, Scope, Scopes, Session, TokenRow, User};
 pub use evidence::{Evidence, EvidenceLevel};
 pub use moderation::{Action, ModerationEntry, NewProblem, Problem, ProblemKind};
 pub use query::{Cursor, FacetCount, Facets, Filters, Goal, RunList, RunQuery};
-pub use run::{CellRow, GroupFacts, Headline, NewRun, Publication, Revision, RunRow, Shelf, Spread, StoredRun};
+pub use run::{
+    CellRow, GroupFacts, Headline, NewRun, Publication, Revision, RunRow, Shelf, Spread, StoredRun,
+};
 
 /// Milliseconds since 1970, UTC.
 pub type Millis = i64;

@@ -60,7 +60,8 @@ pub(crate) fn row(run: &Run, submitter: &str, evidence: Evidence, now: Millis) -
         peak: peak_rate,
         prefill: valid(Phase::Prefill).filter_map(|cell| cell.prefill_rate).reduce(f64::max),
         users_at_limits: users(run),
-        joules_per_token: peak.and_then(joules),
+        // Without the machine's series nobody could compute it again.
+        joules_per_token: peak.filter(|_| run.telemetry.is_some()).and_then(joules),
         valid_cells: (valid(Phase::Decode).count() + valid(Phase::Prefill).count()) as u32,
         all_cells: run.cells.len() as u32,
         is_lead: true,
@@ -161,7 +162,8 @@ impl Setup {
     /// The same for runs that measure the same thing: the set-up and the plan, with or without the engine's version.
     fn hash(&self, run: &Run, with_version: bool) -> String {
         let settings = &run.settings;
-        let version = if with_version { json!([self.engine_version, run.engine.commit]) } else { Value::Null };
+        let version =
+            if with_version { json!([self.engine_version, run.engine.commit]) } else { Value::Null };
         let setup = json!({
             "simulated": run.simulated,
             "model": [self.model.to_lowercase(), run.model.revision, self.quantization.to_lowercase()],

@@ -34,6 +34,7 @@ mod clock;
 mod config;
 pub mod domain;
 mod facts;
+pub mod host;
 pub mod log;
 mod operations;
 mod packed;
@@ -47,7 +48,6 @@ mod tidy;
 mod trust;
 mod web;
 
-pub use account::{check_handle, invite};
 pub use app::App;
 pub use artefacts::{ArtefactFolder, Artefacts, Hash};
 pub use config::{Config, Limits, Rate};

@@ -153,7 +153,12 @@ impl IntoResponse for Problem {
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Problem {
         if let StoreError::Taken { what } = &error {
-            return Problem::new(StatusCode::CONFLICT, "taken", format!("{what} is taken"), "choose another one");
+            return Problem::new(
+                StatusCode::CONFLICT,
+                "taken",
+                format!("{what} is taken"),
+                "choose another one",
+            );
         }
         let passing = error.is_passing();
         tracing::error!(error = %error, passing, "the store failed");

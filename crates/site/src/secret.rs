@@ -32,7 +32,11 @@ pub fn new_token() -> Result<(String, Secret), NoRandomness> {
 pub fn token_id(text: &str) -> Option<&str> {
     let (id, rest) = text.strip_prefix(TOKEN_PREFIX)?.split_once('_')?;
     let is_text = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    if id.len() != ID_LETTERS || rest.len() != SECRET_LETTERS + CHECK_LETTERS || !is_text(id) || !is_text(rest) {
+    if id.len() != ID_LETTERS
+        || rest.len() != SECRET_LETTERS + CHECK_LETTERS
+        || !is_text(id)
+        || !is_text(rest)
+    {
         return None;
     }
     let (body, check) = text.split_at(text.len() - CHECK_LETTERS);

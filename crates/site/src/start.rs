@@ -29,7 +29,9 @@ pub enum SiteError {
         source: io::Error,
     },
     /// A file or folder can't be written.
-    #[error("can't write {path}: {source}; check its permissions and the space on its disk, or give another folder with --data")]
+    #[error(
+        "can't write {path}: {source}; check its permissions and the space on its disk, or give another folder with --data"
+    )]
     Write {
         /// Which.
         path: PathBuf,

@@ -10,8 +10,8 @@ use std::path::Path;
 use async_trait::async_trait;
 
 use crate::domain::{
-    CellRow, Facets, Millis, ModerationEntry, NewProblem, NewRun, NewToken, Problem, Publication,
-    Revision, Role, RunList, RunQuery, RunRow, Session, StoredRun, TokenRow, User,
+    CellRow, Facets, Millis, ModerationEntry, NewProblem, NewRun, NewToken, Problem, Publication, Revision,
+    Role, RunList, RunQuery, RunRow, Session, StoredRun, TokenRow, User,
 };
 
 pub use sqlite::SqliteStore;
@@ -24,7 +24,9 @@ pub enum StoreError {
     #[error("the database failed: {0}")]
     Database(#[from] sqlx::Error),
     /// Its tables could not be brought up to date.
-    #[error("the tables of the database could not be brought up to date: {0}; restore a backup, or use the tokometer that made them")]
+    #[error(
+        "the tables of the database could not be brought up to date: {0}; restore a backup, or use the tokometer that made them"
+    )]
     Migration(#[from] sqlx::migrate::MigrateError),
     /// Something is stored that can't be read.
     #[error("{what} in the database is damaged: {why}; restore a backup")]
@@ -138,7 +140,13 @@ pub trait Store: Send + Sync {
     async fn missing_artefacts(&self, sha256: &[String]) -> Result<Vec<String>, StoreError>;
 
     /// Keeps that a file is there.
-    async fn add_artefact(&self, sha256: &str, bytes: u64, user_id: &str, now: Millis) -> Result<(), StoreError>;
+    async fn add_artefact(
+        &self,
+        sha256: &str,
+        bytes: u64,
+        user_id: &str,
+        now: Millis,
+    ) -> Result<(), StoreError>;
 
     /// Bytes of files that a user brought and that no run names yet.
     async fn loose_bytes(&self, user_id: &str) -> Result<u64, StoreError>;
@@ -148,6 +156,12 @@ pub trait Store: Send + Sync {
 
     /// Name and hash of each file of a run.
     async fn artefacts(&self, run_id: &str) -> Result<Vec<(String, String)>, StoreError>;
+
+    /// The hash of each file that some run names, withdrawn ones too.
+    async fn named_artefacts(&self) -> Result<Vec<String>, StoreError>;
+
+    /// Runs, withdrawn ones too.
+    async fn count_runs(&self) -> Result<u64, StoreError>;
 
     /// True if some run that is not withdrawn names this file.
     async fn is_published_artefact(&self, sha256: &str) -> Result<bool, StoreError>;
@@ -195,18 +209,30 @@ pub trait Store: Send + Sync {
     async fn facets(&self, query: &RunQuery) -> Result<Facets, StoreError>;
 
     /// Lines of the moderation log, newest first; of one run, or of all.
-    async fn moderation_log(&self, run_id: Option<&str>, limit: u32) -> Result<Vec<ModerationEntry>, StoreError>;
+    async fn moderation_log(
+        &self,
+        run_id: Option<&str>,
+        limit: u32,
+    ) -> Result<Vec<ModerationEntry>, StoreError>;
 
     /// Adds a report; its number.
     async fn add_problem(&self, problem: &NewProblem, now: Millis) -> Result<i64, StoreError>;
 
     /// Reports, newest first; of one run or all, open ones or all.
-    async fn problems(&self, run_id: Option<&str>, only_open: bool, limit: u32)
-    -> Result<Vec<Problem>, StoreError>;
+    async fn problems(
+        &self,
+        run_id: Option<&str>,
+        only_open: bool,
+        limit: u32,
+    ) -> Result<Vec<Problem>, StoreError>;
 
     /// Closes a report and writes the log. False if it is closed already.
-    async fn close_problem(&self, id: i64, resolution: &str, entry: &ModerationEntry)
-    -> Result<bool, StoreError>;
+    async fn close_problem(
+        &self,
+        id: i64,
+        resolution: &str,
+        entry: &ModerationEntry,
+    ) -> Result<bool, StoreError>;
 
     /// Writes a consistent copy of the whole database to a file that is not there yet.
     async fn copy_to(&self, path: &Path) -> Result<(), StoreError>;
@@ -214,4 +240,3 @@ pub trait Store: Send + Sync {
     /// Ends all connections.
     async fn close(&self);
 }
-

@@ -7,6 +7,7 @@
 //! Columns are converted one at a time; no value is boxed per row.
 
 pub(crate) mod column;
+mod measure;
 
 use std::path::Path;
 
@@ -27,6 +28,8 @@ use super::{CellTrace, EventRow, RequestRow, SampleRow, TraceMeta};
 use crate::RecordError;
 use crate::store::schema_version;
 use column::Column;
+
+pub use measure::{Size, measure};
 
 /// Every column of a trace file, in order. Times are nanoseconds from the run's start.
 const SCHEMA: &str = "message trace {

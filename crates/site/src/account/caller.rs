@@ -1,6 +1,6 @@
 //! A caller with a token.
 
-use axum::extract::FromRequestParts;
+use axum::extract::{FromRequestParts, OptionalFromRequestParts};
 use http::header::AUTHORIZATION;
 use http::request::Parts;
 
@@ -65,6 +65,18 @@ impl FromRequestParts<App> for Caller {
                 Err(Problem::unknown_token())
             }
         }
+    }
+}
+
+/// Without a token there is no caller; a wrong one is still refused.
+impl OptionalFromRequestParts<App> for Caller {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Option<Caller>, Problem> {
+        if !parts.headers.contains_key(AUTHORIZATION) {
+            return Ok(None);
+        }
+        <Caller as FromRequestParts<App>>::from_request_parts(parts, app).await.map(Some)
     }
 }
 

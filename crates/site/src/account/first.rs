@@ -39,7 +39,8 @@ pub async fn ensure_admin(store: &dyn Store, file: &Path) -> Result<bool, SiteEr
         return Ok(false);
     }
     let (id, token) = secret::new_token()?;
-    write_secret(file, token.expose()).map_err(|source| SiteError::Write { path: file.to_owned(), source })?;
+    write_secret(file, token.expose())
+        .map_err(|source| SiteError::Write { path: file.to_owned(), source })?;
     let new = NewToken {
         id,
         hash: secret::hash(token.expose()),

@@ -14,10 +14,11 @@ use crate::store::Store;
 /// Days that an invitation holds.
 const DAYS: i64 = 14;
 /// Names that could be taken for the site itself.
-const RESERVED: [&str; 8] = ["admin", "site", "root", "system", "moderator", "tokometer", "anonymous", "unknown"];
+const RESERVED: [&str; 8] =
+    ["admin", "site", "root", "system", "moderator", "tokometer", "anonymous", "unknown"];
 
 /// Makes an invitation; its code, which is told once.
-pub async fn invite(store: &dyn Store, role: Role, note: Option<&str>) -> Result<Secret, SiteError> {
+pub(crate) async fn invite(store: &dyn Store, role: Role, note: Option<&str>) -> Result<Secret, SiteError> {
     let code = secret::new_code()?;
     let now = clock::now();
     store.add_invitation(&secret::hash(code.expose()), role, note, now, now + DAYS * 86_400_000).await?;
@@ -64,7 +65,7 @@ pub(crate) async fn accept(app: &App, code: &str, handle: &str) -> Result<(User,
 }
 
 /// Says what is wrong with a public name.
-pub fn check_handle(handle: &str) -> Result<(), String> {
+pub(crate) fn check_handle(handle: &str) -> Result<(), String> {
     let plain = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '-';
     if handle.len() < 2 || handle.len() > 32 || !handle.chars().all(plain) || handle.starts_with('-') {
         return Err("a name has 2 to 32 of a–z, 0–9 and '-', and does not begin with '-'".to_owned());

@@ -66,7 +66,10 @@ impl FromRequest<App> for Form {
     async fn from_request(request: Request, app: &App) -> Result<Form, Problem> {
         let (mut parts, body) = request.into_parts();
         let foreign = || {
-            Problem::forbidden("the form did not come from a page of this site", "open the page again, and send its form")
+            Problem::forbidden(
+                "the form did not come from a page of this site",
+                "open the page again, and send its form",
+            )
         };
         if !is_own(app, &parts.headers) {
             return Err(foreign());
@@ -130,10 +133,8 @@ fn cookie_name(app: &App) -> &'static str {
 
 fn set_cookie(app: &App, value: &str, seconds: i64) -> HeaderValue {
     let secure = if app.config.is_secure() { "; Secure" } else { "" };
-    let text = format!(
-        "{}={value}; Path=/; HttpOnly; SameSite=Lax; Max-Age={seconds}{secure}",
-        cookie_name(app)
-    );
+    let text =
+        format!("{}={value}; Path=/; HttpOnly; SameSite=Lax; Max-Age={seconds}{secure}", cookie_name(app));
     HeaderValue::from_str(&text).unwrap_or_else(|_| HeaderValue::from_static(""))
 }
 

@@ -47,7 +47,10 @@ impl FromStr for Action {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Action, String> {
-        Action::ALL.into_iter().find(|action| action.code() == text).ok_or_else(|| format!("no action {text:?}"))
+        Action::ALL
+            .into_iter()
+            .find(|action| action.code() == text)
+            .ok_or_else(|| format!("no action {text:?}"))
     }
 }
 

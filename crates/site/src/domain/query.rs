@@ -5,9 +5,9 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use super::Millis;
 use super::evidence::EvidenceLevel;
 use super::run::{RunRow, Shelf};
-use super::Millis;
 
 /// What a list is sorted by.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

@@ -15,8 +15,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use sqlx::migrate::{Migration, MigrationType, Migrator};
 use sqlx::sqlite::{
-    SqliteAutoVacuum, SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePool, SqlitePoolOptions,
-    SqliteSynchronous,
+    SqliteAutoVacuum, SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePool,
+    SqlitePoolOptions, SqliteSynchronous,
 };
 use sqlx::{Row, SqlSafeStr, Sqlite, Transaction};
 
@@ -270,6 +270,18 @@ impl Store for SqliteStore {
             .fetch_all(&self.readers)
             .await?;
         rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).collect()
+    }
+
+    async fn named_artefacts(&self) -> Result<Vec<String>, StoreError> {
+        let rows = sqlx::query("SELECT DISTINCT sha256 FROM run_artefacts ORDER BY sha256")
+            .fetch_all(&self.readers)
+            .await?;
+        rows.iter().map(|row| Ok(row.try_get(0)?)).collect()
+    }
+
+    async fn count_runs(&self) -> Result<u64, StoreError> {
+        let row = sqlx::query("SELECT COUNT(*) FROM runs").fetch_one(&self.readers).await?;
+        Ok(row.try_get::<i64, _>(0)? as u64)
     }
 
     async fn is_published_artefact(&self, sha256: &str) -> Result<bool, StoreError> {

@@ -7,6 +7,7 @@ use bytes::{Bytes, BytesMut};
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
 use http::{HeaderMap, StatusCode};
 use http_body_util::BodyExt;
+use serde::de::DeserializeOwned;
 use tokio::time::{Instant, timeout};
 
 use crate::config::Limits;
@@ -16,8 +17,14 @@ use crate::problem::Problem;
 const WINDOW_LOG: u32 = 23;
 
 /// Reads a body of at most `most` bytes, as it was sent.
-pub(crate) async fn read(headers: &HeaderMap, body: Body, most: usize, limits: &Limits) -> Result<Bytes, Problem> {
-    let told = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()).and_then(|text| text.parse().ok());
+pub(crate) async fn read(
+    headers: &HeaderMap,
+    body: Body,
+    most: usize,
+    limits: &Limits,
+) -> Result<Bytes, Problem> {
+    let told =
+        headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()).and_then(|text| text.parse().ok());
     if told.is_some_and(|length: u64| length > most as u64) {
         return Err(too_long(most));
     }
@@ -27,7 +34,8 @@ pub(crate) async fn read(headers: &HeaderMap, body: Body, most: usize, limits: &
     loop {
         let frame = timeout(limits.body_silence, body.frame()).await.map_err(|_| too_slow())?;
         let Some(frame) = frame else { return Ok(bytes.freeze()) };
-        let broken = |_| Problem::bad("broken_body", "the body of the request did not come whole", "send it again");
+        let broken =
+            |_| Problem::bad("broken_body", "the body of the request did not come whole", "send it again");
         let frame = frame.map_err(broken)?;
         if let Some(data) = frame.data_ref() {
             if bytes.len() + data.len() > most {
@@ -59,6 +67,17 @@ pub(crate) async fn unpack(
     work.await.unwrap_or_else(|_| Err(Problem::internal())).map(Bytes::from)
 }
 
+/// Reads a JSON document of known fields.
+pub(crate) fn json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+    serde_json::from_slice(bytes).map_err(|error| {
+        Problem::bad(
+            "bad_body",
+            format!("the body is not what is expected here: {error}"),
+            "see /api/v1 for its fields",
+        )
+    })
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Packing {
     None,
@@ -85,7 +104,11 @@ impl Packing {
 
     fn unpack(self, bytes: &[u8], most: usize) -> Result<Vec<u8>, Problem> {
         let broken = |error: std::io::Error| {
-            Problem::bad("broken_body", format!("the body can't be unpacked: {error}"), "pack it again, or send it as it is")
+            Problem::bad(
+                "broken_body",
+                format!("the body can't be unpacked: {error}"),
+                "pack it again, or send it as it is",
+            )
         };
         let mut out = Vec::new();
         // One byte more tells that there is more.

@@ -115,7 +115,10 @@ mod tests {
         assert!(take().is_ok() && take().is_ok());
         assert_eq!(take(), Err(Duration::from_secs(2)));
         assert!(limiter.take(Doing::Reporting, whose(), rate).is_ok(), "of another kind");
-        assert!(limiter.take(Doing::Uploading, Whose::User("two".to_owned()), rate).is_ok(), "of another user");
+        assert!(
+            limiter.take(Doing::Uploading, Whose::User("two".to_owned()), rate).is_ok(),
+            "of another user"
+        );
         tokio::time::advance(Duration::from_secs(2)).await;
         assert!(limiter.look(Doing::Uploading, whose(), rate).is_ok());
         assert!(take().is_ok() && take().is_err());

@@ -77,7 +77,8 @@ impl Metrics {
         }
         let name = "tokometer_site_uploads_total";
         writeln!(out, "# HELP {name} Uploaded runs by what became of them.\n# TYPE {name} counter")?;
-        for (outcome, count) in self.uploads.lock().unwrap_or_else(std::sync::PoisonError::into_inner).iter() {
+        for (outcome, count) in self.uploads.lock().unwrap_or_else(std::sync::PoisonError::into_inner).iter()
+        {
             writeln!(out, "{name}{{outcome=\"{outcome}\"}} {count}")?;
         }
         let name = "tokometer_site_connections";

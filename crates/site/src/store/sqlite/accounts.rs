@@ -1,7 +1,7 @@
 //! Users, tokens, sessions, invitations.
 
-use sqlx::sqlite::{SqliteConnection, SqlitePool, SqliteRow};
 use sqlx::Row;
+use sqlx::sqlite::{SqliteConnection, SqlitePool, SqliteRow};
 
 use super::damaged;
 use crate::domain::{Millis, NewToken, Role, Session, TokenRow, User};
@@ -145,14 +145,16 @@ pub(super) async fn add_invitation(
     now: Millis,
     expires_at: Millis,
 ) -> Result<(), StoreError> {
-    sqlx::query("INSERT INTO invitations (hash, role, note, created_at, expires_at) VALUES ($1, $2, $3, $4, $5)")
-        .bind(hash.as_slice())
-        .bind(role.code())
-        .bind(note)
-        .bind(now)
-        .bind(expires_at)
-        .execute(pool)
-        .await?;
+    sqlx::query(
+        "INSERT INTO invitations (hash, role, note, created_at, expires_at) VALUES ($1, $2, $3, $4, $5)",
+    )
+    .bind(hash.as_slice())
+    .bind(role.code())
+    .bind(note)
+    .bind(now)
+    .bind(expires_at)
+    .execute(pool)
+    .await?;
     Ok(())
 }
 

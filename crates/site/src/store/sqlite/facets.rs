@@ -142,7 +142,8 @@ pub(super) fn count(combinations: &[Combination], filters: &Filters) -> Facets {
             }
         }
     }
-    let [model, hardware, engine, engine_version, quantization, speculative, accelerators, context, _] = counts;
+    let [model, hardware, engine, engine_version, quantization, speculative, accelerators, context, _] =
+        counts;
     let strings = |numbers: &[u32]| numbers.iter().map(ToString::to_string).collect::<Vec<_>>();
     let contexts: Vec<String> = filters.context.iter().map(ToString::to_string).collect();
     Facets {

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use sqlx::sqlite::SqliteConnection;
 use sqlx::Row;
+use sqlx::sqlite::SqliteConnection;
 
 use super::rows::{headline, row_in, run_row};
 use super::{changed, moderation};

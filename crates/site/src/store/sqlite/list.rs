@@ -66,11 +66,9 @@ pub(super) fn narrow(sql: &mut QueryBuilder<Sqlite>, filters: &Filters) {
     if let Some(since) = filters.since {
         sql.push(" AND published_at >= ").push_bind(since);
     }
-    for (column, value) in [
-        ("handle", &filters.submitter),
-        ("group_hash", &filters.group),
-        ("series_hash", &filters.series),
-    ] {
+    for (column, value) in
+        [("handle", &filters.submitter), ("group_hash", &filters.group), ("series_hash", &filters.series)]
+    {
         if let Some(value) = value {
             sql.push(" AND ").push(column).push(" = ").push_bind(value.clone());
         }

@@ -1,7 +1,7 @@
 //! The moderation log, and reports of problems.
 
-use sqlx::sqlite::{SqliteConnection, SqlitePool, SqliteRow};
 use sqlx::Row;
+use sqlx::sqlite::{SqliteConnection, SqlitePool, SqliteRow};
 
 use super::damaged;
 use crate::domain::{Millis, ModerationEntry, NewProblem, Problem};

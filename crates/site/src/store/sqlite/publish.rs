@@ -1,7 +1,7 @@
 //! A publication, and revisions behind it.
 
-use sqlx::sqlite::SqliteConnection;
 use sqlx::Row;
+use sqlx::sqlite::SqliteConnection;
 
 use super::{changed, groups, moderation};
 use crate::domain::{CellRow, ModerationEntry, NewRun, Publication, RunRow, Shelf};

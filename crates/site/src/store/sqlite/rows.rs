@@ -1,7 +1,7 @@
 //! Rows of the database as what they mean.
 
-use sqlx::sqlite::{SqliteConnection, SqlitePool, SqliteRow};
 use sqlx::Row;
+use sqlx::sqlite::{SqliteConnection, SqlitePool, SqliteRow};
 
 use super::damaged;
 use crate::domain::{CellRow, Evidence, EvidenceLevel, Headline, Revision, RunRow, StoredRun};
@@ -137,8 +137,8 @@ fn revision_of(row: &SqliteRow) -> Result<Revision, StoreError> {
 fn cell_row(row: &SqliteRow) -> Result<CellRow, StoreError> {
     let phase = if row.try_get::<&str, _>("phase")? == "decode" { "decode" } else { "prefill" };
     let status: &str = row.try_get("status")?;
-    let status: tokometer_record::Status = serde_json::from_value(status.into())
-        .map_err(|why| damaged("a cell's status", why))?;
+    let status: tokometer_record::Status =
+        serde_json::from_value(status.into()).map_err(|why| damaged("a cell's status", why))?;
     Ok(CellRow {
         name: row.try_get("name")?,
         phase,
