@@ -64,10 +64,12 @@
     ["Energy", "J per token", (cell) => cell.telemetry?.joules_per_token, (value) => fixed(value, digits(value), 1)],
     ["Prefill", "tok/s", (cell) => cell.prefill_rate, rate],
   ];
+  const accelerators = (run) =>
+    clean((run.hardware?.accelerators ?? []).map((one) => `${one.count} × ${one.name}`).join(", "));
   const SETTINGS = [
     ["Model", (run) => run.model?.id ?? run.model?.served_name],
     ["Precision", (run) => run.model?.quantization],
-    ["Accelerators", (run) => run.hardware?.accelerators?.map((one) => `${one.count} × ${one.name}`).join(", ")],
+    ["Accelerators", (run) => accelerators(run)],
     ["Engine", (run) => [run.engine?.name, run.engine?.version, run.engine?.commit].filter(Boolean).join(" ")],
     ["Parallelism", (run) => run.engine?.parallelism],
     ["Speculative decoding", (run) => run.engine?.speculative],
@@ -78,8 +80,14 @@
     ["Prompts", (run) => run.settings?.prompts],
     ["Method", (run) => `${run.method?.name} ${run.method?.version}`],
     ["Simulated", (run) => run.simulated],
-    ["Launch command", (run) => run.launch_command],
   ];
+  // A launch command as its flags with their values; the program is the first.
+  const flags = (run) => (typeof run.launch_command === "string" ? run.launch_command.trim().split(/\s+(?=-{1,2}[A-Za-z])/) : []);
+  const only = (mine, other) => {
+    if (typeof mine.launch_command !== "string") return "not told";
+    const others = new Set(flags(other));
+    return flags(mine).filter((flag) => !others.has(flag)).map(clean).join(" ") || "nothing of its own";
+  };
   const titleOf = (run) => {
     const title = clean(run.title ?? run.model?.id ?? run.model?.served_name ?? "unknown model");
     return run.simulated ? `SIMULATED · ${title}` : title;
@@ -101,10 +109,13 @@
   };
 
   const show = (mine, other, file) => {
-    const [base, page] = [titleOf(mine), (location.pathname.split("/").pop() || "report.html")];
+    const page = decodeURIComponent(location.pathname.split("/").pop() || "report.html");
     const differing = SETTINGS
       .map(([name, get]) => [name, said(get(mine)), said(get(other))])
       .filter(([, one, two]) => one !== two);
+    if ((mine.launch_command ?? null) !== (other.launch_command ?? null)) {
+      differing.push(["Launch command, what only one has", only(mine, other), only(other, mine)]);
+    }
     const parts = [node("h3", "What differs in what the records tell")];
     parts.push(
       differing.length
@@ -145,7 +156,8 @@
       command,
     );
     const names = node("p", "", "lead");
-    names.append("This page: ", node("bdi", base), ". The other: ", node("bdi", titleOf(other)), ".");
+    const label = (run) => [titleOf(run), accelerators(run)].filter(Boolean).join(", ");
+    names.append("This page: ", node("bdi", label(mine)), ". The other: ", node("bdi", label(other)), ".");
     result.replaceChildren(names, ...parts);
     say("The other report is shown beside this one");
   };

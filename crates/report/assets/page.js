@@ -214,15 +214,15 @@
         const none = cells.length > 0 && cells[0][1] !== null && cells[0][1][1];
         const next = cells[best + 1];
         const lines = next ? [`at ${next[0]}:`, next[1][0]] : ["highest", "measured"];
-        for (const [at, stopped] of cells.slice(0, Math.max(best, 0))) {
-          if (stopped) lines.push(`not at ${at}:`, stopped[0]);
-        }
+        const below = cells.slice(0, Math.max(best, 0)).filter(([, stopped]) => stopped);
+        if (below.length === 1) lines.push(`not at ${below[0][0]}: ${below[0][1][0]}`);
+        if (below.length > 1) lines.push(`not at ${below.map(([at]) => at).join(", ")}`);
         entry.querySelector("b").textContent = best >= 0 ? cells[best][0] : none ? "none" : "–";
         for (const line of all("span", entry)) line.remove();
         lines.forEach((text, place) => {
           const line = document.createElement("span");
           line.textContent = text;
-          if (place > 1 && place % 2 === 0) line.className = "but";
+          if (place > 1) line.className = "but";
           entry.querySelector("dd").append(line);
         });
       }

@@ -1,5 +1,6 @@
 //! Words and symbols of a report, and foreign text made safe to show.
 
+use tokometer_record::comparison::SloMiss;
 use tokometer_record::{AtEnd, Endpoint, Failure, FailureKind, Order, Phase, Prompts, Status, TokenSource};
 use tokometer_record::{Cell, StampSource, context_label};
 
@@ -85,6 +86,19 @@ pub(crate) fn failure_kind(kind: FailureKind) -> &'static str {
 /// True for failures that are told by the HTTP status itself.
 pub(crate) fn status_is_failure(kind: FailureKind) -> bool {
     matches!(kind, FailureKind::HttpStatus | FailureKind::Rejected)
+}
+
+/// Concurrencies below the one that counts that do not keep the limits: `not at 2: TTFT 1.23 s`, `not at 1, 2, 4`;
+/// none where all do.
+pub(crate) fn missed_below(below: &[SloMiss]) -> Option<String> {
+    match below {
+        [] => None,
+        [one] => Some(format!("not at {}: {}", one.concurrency, clean(&one.why))),
+        more => {
+            let list: Vec<String> = more.iter().map(|miss| miss.concurrency.to_string()).collect();
+            Some(format!("not at {}", list.join(", ")))
+        }
+    }
 }
 
 /// `1 request`, `2,048 requests`.

@@ -58,8 +58,8 @@ pub(crate) struct Point {
 pub(crate) struct Band {
     pub(crate) from: f64,
     pub(crate) to: f64,
-    /// Written at its top.
-    pub(crate) name: &'static str,
+    /// Written at its top, or at its foot where it has no width.
+    pub(crate) name: String,
 }
 
 /// The shape of a mark.
@@ -134,11 +134,17 @@ impl Chart {
     fn bands(&self, drawing: &mut Drawing, plot: &Plot) {
         for band in &self.bands {
             let (from, to) = (plot.x(&self.x, band.from), plot.x(&self.x, band.to));
+            if from == to {
+                // A limit: its name stands beside its foot, clear of the lines that begin above it.
+                drawing.line("edge", (from, plot.top), (from, plot.bottom));
+                drawing.text("note end", (from - 5.0, plot.bottom - 7.0), &band.name);
+                continue;
+            }
             drawing.rect("band", (from, plot.top), (to - from, plot.bottom - plot.top), 0.0);
             for edge in [from, to] {
                 drawing.line("edge", (edge, plot.top), (edge, plot.bottom));
             }
-            drawing.text("note mid", (f64::midpoint(from, to), plot.top - 6.0), band.name);
+            drawing.text("note mid", (f64::midpoint(from, to), plot.top - 6.0), &band.name);
         }
     }
 
@@ -191,11 +197,13 @@ impl Chart {
         let mut written: Option<(f64, f64)> = None;
         for point in series.points.iter().filter(|_| series.marks) {
             let (x, y) = at(point);
+            let mut whisker = None;
             if let Some([low, high]) = point.interval {
                 let (low, high) =
                     (plot.y(&self.y, low).min(plot.bottom), plot.y(&self.y, high).max(plot.top));
                 // A whisker that its mark hides says nothing.
                 if low - high > 9.0 {
+                    whisker = Some(high);
                     drawing.polyline(
                         &format!("whisker s{style}"),
                         [
@@ -216,7 +224,8 @@ impl Chart {
                     (x - end).abs() > 2.0 * half || (y - height).abs() > LINE
                 });
                 if free {
-                    drawing.text("note mid", (x, y - 9.0), &point.label);
+                    let above = whisker.map_or(y, |end| end.min(y));
+                    drawing.text("note mid", (x, above - 9.0), &point.label);
                     written = Some((x, y));
                 }
             }
@@ -236,7 +245,13 @@ impl Chart {
                 Some((plot.y(&self.y, last.y), series.style % SERIES, &*series.name))
             })
             .collect();
-        wanted.sort_by(|one, other| one.0.total_cmp(&other.0));
+        // Lines that end far from the edge get a list of their names, in their order; others have them at their ends.
+        let ends = self.series.iter().filter_map(|series| series.points.last());
+        if ends.map(|last| self.x.share(last.x)).fold(0.0, f64::max) < 0.9 {
+            wanted.iter_mut().for_each(|name| name.0 = plot.top + LINE / 2.0);
+        } else {
+            wanted.sort_by(|one, other| one.0.total_cmp(&other.0));
+        }
         let mut free = plot.top;
         let lines = wanted.len() as f64;
         for (place, (y, style, name)) in wanted.into_iter().enumerate() {

@@ -7,7 +7,7 @@ use tokometer_record::{Cell, Phase, Run, RunState, Status, context_label};
 
 use super::matrix::{Median, interval, shown_rate};
 use crate::number;
-use crate::words::{cell_label, counted};
+use crate::words::{cell_label, counted, missed_below};
 
 /// Unit of rates.
 const RATE: &str = "tok/s";
@@ -53,8 +53,8 @@ pub(crate) struct Users {
     pub(crate) most: String,
     /// The next concurrency and what stops it there; none if no higher one is in the record.
     pub(crate) next: Option<(u32, String)>,
-    /// Smaller ones that are not within the limits, and why.
-    pub(crate) below: Vec<(u32, String)>,
+    /// Smaller ones that are not within the limits: `not at 2: TTFT 1.23 s`.
+    pub(crate) below: Option<String>,
 }
 
 impl Answers {
@@ -152,7 +152,7 @@ fn users(context: &SloContext) -> Users {
             most => super::or_none(most, |most| most.to_string()),
         },
         next: answer.and_then(|answer| answer.next.as_ref()).map(said),
-        below: answer.map(|answer| answer.below.iter().map(said).collect()).unwrap_or_default(),
+        below: answer.and_then(|answer| missed_below(&answer.below)),
     }
 }
 

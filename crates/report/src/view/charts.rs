@@ -109,7 +109,10 @@ pub(crate) fn interactivity(run: &Run) -> Option<Chart> {
     let label = format!("{unit} (log scale)");
     let y = Axis::over(&label, Scale::Log10, all().map(|point| point.y), number::plain)?;
     let least = DEFAULT_LEVEL.least_rate.filter(|rate| (x.ends.0..=x.ends.1).contains(rate));
-    let served = least.map(|rate| Band { from: rate, to: rate, name: "served" }).into_iter().collect();
+    let served = least
+        .map(|rate| Band { from: rate, to: rate, name: format!("≥ {} served", number::plain(rate)) })
+        .into_iter()
+        .collect();
     let description = format!("A line for each context, a point for each concurrency. {}.", said.join("; "));
     let mut series = series;
     // The concurrency is written along one line; the others have the same order.

@@ -8,7 +8,7 @@ use tokometer_record::{Run, context_label};
 
 use crate::number;
 use crate::svg::Chart;
-use crate::words::{clean, counted, sentence, shorten};
+use crate::words::{clean, counted, missed_below, sentence, shorten};
 use ratios::Against;
 
 /// Longest foreign text that is shown whole.
@@ -213,7 +213,7 @@ fn answer(answer: &tokometer_record::comparison::SloAnswer) -> String {
     };
     let mut said: Vec<String> = Vec::new();
     said.extend(answer.next.as_ref().map(|next| format!("at {}: {}", next.concurrency, clean(&next.why))));
-    said.extend(answer.below.iter().map(|miss| format!("not at {}: {}", miss.concurrency, clean(&miss.why))));
+    said.extend(missed_below(&answer.below));
     if said.is_empty() { users } else { format!("{users} ({})", shorten(&said.join("; "), FOREIGN)) }
 }
 

@@ -191,9 +191,14 @@ pub(crate) fn limits_answer_as_the_analysis(browser: &Browser, run: &Run) {
                     Some(next) => vec![format!("at {}:", next.concurrency), next.why.clone()],
                     None => vec!["highest".to_owned(), "measured".to_owned()],
                 };
-                for miss in &answer.below {
-                    lines.extend([format!("not at {}:", miss.concurrency), miss.why.clone()]);
-                }
+                lines.extend(match &answer.below[..] {
+                    [] => None,
+                    [one] => Some(format!("not at {}: {}", one.concurrency, one.why)),
+                    more => {
+                        let all: Vec<String> = more.iter().map(|miss| miss.concurrency.to_string()).collect();
+                        Some(format!("not at {}", all.join(", ")))
+                    }
+                });
                 json!([most, lines])
             })
             .collect();

@@ -113,7 +113,9 @@ fn figures(drawing: &mut Drawing, view: &View, top: f64) -> f64 {
         let left = at(place);
         drawing.rect("surface", (left, top + 6.0), (wide, TALL), 10.0);
         drawing.text("label", (left + 16.0, top + 32.0), headline.title);
-        let half = headline.plus_minus.as_deref().map(|half| format!("\u{a0}± {half}")).unwrap_or_default();
+        // Five boxes have no room for it; the matrix below has it.
+        let half = headline.plus_minus.as_deref().filter(|_| boxes < 5);
+        let half = half.map(|half| format!("\u{a0}± {half}")).unwrap_or_default();
         drawing.put(format_args!(
             "<text class=\"big\" x=\"{}\" y=\"{}\">{}<tspan class=\"unit\">{}\u{a0}{}</tspan></text>",
             left + 16.0,
@@ -151,8 +153,8 @@ fn matrix(drawing: &mut Drawing, matrix: &Matrix, at: (f64, f64), size: (f64, f6
     if rows.is_empty() {
         return;
     }
-    let wide = ((size.0 - CORNER) / columns.len() as f64).min(240.0);
-    let tall = ((size.1 - HEAD) / rows.len() as f64).min(56.0);
+    let wide = ((size.0 - CORNER) / columns.len() as f64).min(340.0);
+    let tall = ((size.1 - HEAD) / rows.len() as f64).min(80.0);
     for (place, concurrency) in columns.iter().enumerate() {
         let x = at.0 + CORNER + place as f64 * wide + 10.0;
         drawing.text("head", (x, at.1 + 16.0), &format!("×{concurrency}"));
@@ -170,7 +172,11 @@ fn matrix(drawing: &mut Drawing, matrix: &Matrix, at: (f64, f64), size: (f64, f6
 fn draw_cell(drawing: &mut Drawing, cell: Option<&MatrixCell>, at: (f64, f64), size: (f64, f64)) {
     let Some(cell) = cell else { return };
     let middle = at.1 + size.1 / 2.0 + 6.0;
-    let small = if size.0 < 100.0 || size.1 < 26.0 { " small" } else { "" };
+    let small = match size {
+        (wide, tall) if wide < 100.0 || tall < 26.0 => " small",
+        (wide, tall) if wide > 200.0 && tall > 60.0 => " large",
+        _ => "",
+    };
     if let Some(figures) = &cell.figures {
         drawing.rect(&format!("heat-{}", figures.step), at, size, 5.0);
         drawing.put(format_args!(
@@ -180,10 +186,8 @@ fn draw_cell(drawing: &mut Drawing, cell: Option<&MatrixCell>, at: (f64, f64), s
             middle,
             crate::svg::escape(&figures.total),
             match &figures.plus_minus {
-                Some(half) if size.0 >= 118.0 => format!(
-                    "<tspan font-size=\"14\" font-weight=\"400\">\u{a0}± {}</tspan>",
-                    crate::svg::escape(half)
-                ),
+                Some(half) if size.0 >= 118.0 =>
+                    format!("<tspan class=\"half\">\u{a0}± {}</tspan>", crate::svg::escape(half)),
                 _ => String::new(),
             }
         ));

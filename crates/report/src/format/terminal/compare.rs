@@ -11,7 +11,7 @@ use super::ink::Style;
 use super::{LEAST_WIDTH, Page};
 use crate::Terminal;
 use crate::number;
-use crate::words::clean;
+use crate::words::{clean, missed_below};
 
 /// The whole comparison.
 pub(crate) fn render(comparison: &Comparison, terminal: Terminal) -> String {
@@ -277,8 +277,7 @@ fn reasons(unpaired: &[Unpaired]) -> Vec<(String, Vec<String>)> {
 pub(super) fn served(answer: &SloAnswer) -> Entry {
     let users = answer.users.map_or_else(|| number::NONE.to_owned(), |users| users.to_string());
     let miss = |miss: &SloMiss| format!("{}: {}", miss.concurrency, clean(&miss.why));
-    let below: Vec<String> = answer.below.iter().map(|missed| format!("not {}", miss(missed))).collect();
-    let said: Vec<String> = answer.next.iter().map(miss).chain(below).collect();
+    let said: Vec<String> = answer.next.iter().map(miss).chain(missed_below(&answer.below)).collect();
     let said = (!said.is_empty()).then(|| format!("({})", said.join("; ")));
     Entry { text: users, below: said, ..Entry::default() }
 }

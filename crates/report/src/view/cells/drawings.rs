@@ -55,7 +55,7 @@ fn over_time(cell: &str, rate: &RateSeries) -> Option<Chart> {
             marks: false,
             labels: false,
         }],
-        bands: window.map(|[from, to]| Band { from, to, name: "window" }).into_iter().collect(),
+        bands: window.map(|[from, to]| Band { from, to, name: "window".to_owned() }).into_iter().collect(),
         better: "",
     })
 }
