@@ -9,7 +9,7 @@
 //! let run = import::published(published::H200_X4, "h200-x4.json").unwrap();
 //! let shell = Shell {
 //!     site: "speed.example",
-//!     header: r#"<nav class="bar"><a href="/">All runs</a></nav>"#,
+//!     header: r#"<nav class="site-bar"><a href="/">All runs</a></nav>"#,
 //!     actions: r#"<a class="tool" href="/r/1/run.json">JSON</a>"#,
 //!     assets: Assets::Linked { style: "/a/page.css", early: "/a/early.js", script: "/a/run.js" },
 //!     data: Data::LeftOut,
@@ -29,7 +29,7 @@ pub struct Shell<'a> {
     pub site: &'a str,
     /// At the end of `<head>`: `<link rel="canonical" …>`, `<meta property="og:image" …>`.
     pub head: &'a str,
-    /// First in `<body>`: the site's bar with its navigation; the style sheet has `.bar` for it.
+    /// First in `<body>`: the site's bar with its navigation; the style sheet has `.site-bar` for it.
     pub header: &'a str,
     /// Beside the title, before the page's own buttons: links of class `tool`.
     pub actions: &'a str,
@@ -45,6 +45,9 @@ pub struct Shell<'a> {
     pub data: Data,
     /// Address of the method that the definitions belong to; none: they are not linked.
     pub method: Option<&'a str>,
+    /// Address of the pages of a run's cells, which each cell's name is put behind: `/runs/1/cells/`; none: there are no
+    /// such pages.
+    pub cells: Option<&'a str>,
     /// Addresses of the runs of a comparison, in its order; fewer, or empty ones: these are not linked.
     pub runs: &'a [&'a str],
 }
@@ -62,6 +65,7 @@ impl Default for Shell<'_> {
             assets: Assets::Inline,
             data: Data::Embedded,
             method: None,
+            cells: None,
             runs: &[],
         }
     }
