@@ -15,6 +15,10 @@ use axum::routing::{get, post, put};
 
 use crate::app::App;
 
+pub(crate) use compare::of_runs as compare_runs;
+pub(crate) use moderation::take_report;
+pub(crate) use runs::shown;
+
 /// Its addresses, below `/api/v1`.
 pub(crate) fn routes() -> Router<App> {
     Router::new()

@@ -35,6 +35,8 @@ pub struct Inner {
     pub(crate) receiving: Semaphore,
     /// Held shared while a file is added, alone while loose ones are cleared away.
     pub(crate) files: RwLock<()>,
+    /// What pages draw once.
+    pub(crate) kept: pages::Kept,
 }
 
 impl std::ops::Deref for App {
@@ -61,6 +63,7 @@ impl App {
             checks: Semaphore::new(limits.checks),
             receiving: Semaphore::new(limits.receiving),
             files: RwLock::new(()),
+            kept: pages::Kept::default(),
             store,
             artefacts,
             config,
@@ -75,7 +78,7 @@ impl App {
             .route("/health/ready", get(operations::ready))
             .route("/metrics", get(operations::metrics))
             .merge(pages::routes())
-            .fallback(web::nothing_here);
+            .fallback(pages::fault::nothing_here);
         web::around(routes, self.clone()).with_state(self.clone())
     }
 }

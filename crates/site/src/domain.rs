@@ -9,7 +9,7 @@ mod run;
 pub use account::{NewToken, Role, Scope, Scopes, Session, TokenRow, User};
 pub use evidence::{Evidence, EvidenceLevel};
 pub use moderation::{Action, ModerationEntry, NewProblem, Problem, ProblemKind};
-pub use query::{Cursor, FacetCount, Facets, Filters, Goal, RunList, RunQuery};
+pub use query::{Cursor, FacetCount, Facets, Filters, Goal, ListCounts, RunList, RunQuery};
 pub use run::{
     CellRow, GroupFacts, Headline, NewRun, Publication, Revision, RunRow, Shelf, Spread, StoredRun,
 };

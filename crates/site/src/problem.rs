@@ -137,6 +137,8 @@ fn seconds(time: Duration) -> u64 {
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let mut response = (self.status, self.body().to_string()).into_response();
+        // For the page that stands in its place where a reader asked.
+        response.extensions_mut().insert(self.clone());
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));

@@ -10,7 +10,7 @@ use std::path::Path;
 use async_trait::async_trait;
 
 use crate::domain::{
-    CellRow, Facets, Millis, ModerationEntry, NewProblem, NewRun, NewToken, Problem, Publication, Revision,
+    CellRow, Facets, ListCounts, Millis, ModerationEntry, NewProblem, NewRun, NewToken, Problem, Publication, Revision,
     Role, RunList, RunQuery, RunRow, Session, StoredRun, TokenRow, User,
 };
 
@@ -204,6 +204,10 @@ pub trait Store: Send + Sync {
 
     /// A page of a list.
     async fn list(&self, query: &RunQuery) -> Result<RunList, StoreError>;
+
+    /// How long the lists of every shelf are with a query's filters in force, and how many rows of its own shelf are
+    /// as young as each of these times.
+    async fn counts(&self, query: &RunQuery, since: &[Millis]) -> Result<ListCounts, StoreError>;
 
     /// The counts of a list.
     async fn facets(&self, query: &RunQuery) -> Result<Facets, StoreError>;

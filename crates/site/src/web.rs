@@ -11,18 +11,14 @@ use axum::Router;
 use axum::middleware;
 
 use crate::app::App;
-use crate::problem::Problem;
+use crate::pages::fault;
 
 /// Puts the layers around the routes; the last one is the outermost.
 pub(crate) fn around(routes: Router<App>, app: App) -> Router<App> {
     routes
         .layer(middleware::from_fn_with_state(app.clone(), limits::reads))
         .layer(middleware::from_fn_with_state(app.clone(), limits::time))
+        .layer(middleware::from_fn_with_state(app.clone(), fault::for_readers))
         .layer(middleware::from_fn_with_state(app.clone(), headers::secure))
         .layer(middleware::from_fn_with_state(app, track::track))
-}
-
-/// Any other address.
-pub(crate) async fn nothing_here() -> Problem {
-    Problem::not_found("page")
 }

@@ -19,20 +19,24 @@ pub(crate) async fn compare(
 }
 
 /// The comparison that an address asks for (`base=ID&to=ID,ID`), and the runs that it is of.
-pub(crate) async fn of_query(app: &App, query: &str) -> Result<(Comparison, Vec<Run>), Problem> {
-    let bad =
-        |detail: String| Problem::bad("bad_comparison", detail, "name two to six runs: ?base=ID&to=ID,ID");
+async fn of_query(app: &App, query: &str) -> Result<(Comparison, Vec<Run>), Problem> {
     let mut ids: Vec<String> = Vec::new();
     for name in ["base", "to"] {
         let values = form_urlencoded::parse(query.as_bytes()).filter(|(key, _)| key == name);
         ids.extend(values.flat_map(|(_, value)| value.split(',').map(str::to_owned).collect::<Vec<_>>()));
     }
     ids.retain(|id| !id.is_empty());
+    of_runs(app, &ids).await
+}
+
+/// The comparison of these runs, the first as its base.
+pub(crate) async fn of_runs(app: &App, ids: &[String]) -> Result<(Comparison, Vec<Run>), Problem> {
+    let bad = |detail: String| Problem::bad("bad_comparison", detail, "name two to six runs: ?base=ID&to=ID,ID");
     if ids.len() > Comparison::MOST_RUNS {
         return Err(bad(format!("more than {} runs", Comparison::MOST_RUNS)));
     }
     let mut runs = Vec::new();
-    for id in &ids {
+    for id in ids {
         runs.push(shown(app, id, None).await?.run);
     }
     let work = tokio::task::spawn_blocking(move || {

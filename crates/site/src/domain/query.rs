@@ -247,3 +247,12 @@ pub struct Facets {
     /// Levels of evidence, highest first: rows at this level or above.
     pub evidence: Vec<FacetCount>,
 }
+
+/// How long lists are beside the one that is shown.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct ListCounts {
+    /// Rows of each shelf that has any, with the query's filters in force.
+    pub shelves: Vec<(Shelf, u64)>,
+    /// Rows of the query's own shelf that are as young as each of the times that were asked for.
+    pub since: Vec<u64>,
+}

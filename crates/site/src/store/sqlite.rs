@@ -1,6 +1,7 @@
 //! The store in one SQLite file.
 
 mod accounts;
+mod counts;
 mod facets;
 mod groups;
 mod list;
@@ -22,7 +23,7 @@ use sqlx::{Row, SqlSafeStr, Sqlite, Transaction};
 
 use super::{Store, StoreError};
 use crate::domain::{
-    CellRow, Facets, Millis, ModerationEntry, NewProblem, NewRun, NewToken, Problem, Publication, Revision,
+    CellRow, Facets, ListCounts, Millis, ModerationEntry, NewProblem, NewRun, NewToken, Problem, Publication, Revision,
     Role, RunList, RunQuery, RunRow, Session, StoredRun, TokenRow, User,
 };
 
@@ -364,6 +365,10 @@ impl Store for SqliteStore {
 
     async fn list(&self, query: &RunQuery) -> Result<RunList, StoreError> {
         list::list(&self.readers, query).await
+    }
+
+    async fn counts(&self, query: &RunQuery, since: &[Millis]) -> Result<ListCounts, StoreError> {
+        counts::counts(&self.readers, query, since).await
     }
 
     async fn facets(&self, query: &RunQuery) -> Result<Facets, StoreError> {

@@ -85,7 +85,7 @@ pub(super) fn narrow(sql: &mut QueryBuilder<Sqlite>, filters: &Filters) {
 }
 
 /// Facets.
-fn facets(sql: &mut QueryBuilder<Sqlite>, filters: &Filters) {
+pub(super) fn facets(sql: &mut QueryBuilder<Sqlite>, filters: &Filters) {
     for (column, values) in [
         ("model", &filters.model),
         ("hardware", &filters.hardware),
