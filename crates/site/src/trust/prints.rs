@@ -87,6 +87,7 @@ mod tests {
             resent: 0,
             interrupted: false,
             failure: None,
+            loops: Vec::new(),
         };
         CellTrace {
             meta,

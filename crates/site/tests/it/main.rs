@@ -1,0 +1,13 @@
+//! The site over real sockets.
+
+mod accounts;
+mod attacks;
+mod bodies;
+mod client;
+mod faults;
+mod lists;
+mod moderation;
+mod operations;
+mod publishing;
+mod sample;
+mod site;
