@@ -9,7 +9,7 @@
 //! let run = import::published(published::H200_X4, "h200-x4.json").unwrap();
 //! let shell = Shell {
 //!     site: "speed.example",
-//!     header: r#"<nav class="site-bar"><a href="/">All runs</a></nav>"#,
+//!     header: r#"<nav class="masthead"><a href="/">All runs</a></nav>"#,
 //!     actions: r#"<a class="tool" href="/r/1/run.json">JSON</a>"#,
 //!     assets: Assets::Linked { style: "/a/page.css", early: "/a/early.js", script: "/a/run.js" },
 //!     data: Data::LeftOut,
@@ -29,7 +29,7 @@ pub struct Shell<'a> {
     pub site: &'a str,
     /// At the end of `<head>`: `<link rel="canonical" …>`, `<meta property="og:image" …>`.
     pub head: &'a str,
-    /// First in `<body>`: the site's bar with its navigation; the style sheet has `.site-bar` for it.
+    /// First in `<body>`: the site's bar with its navigation; the style sheet has `.masthead` for it, and in it `.brand`.
     pub header: &'a str,
     /// Beside the title, before the page's own buttons: links of class `tool`.
     pub actions: &'a str,

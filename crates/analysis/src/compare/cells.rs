@@ -18,11 +18,12 @@ const MEAN_FROM: usize = 3;
 
 /// The cells of `new`, which is run number `index` of the comparison, against those of `base`.
 pub(super) fn against(base: &Run, new: &Run, index: u32) -> RunRatios {
+    let accelerators = [accelerators(base), accelerators(new)];
     let mut pairs = Vec::new();
     let mut unpaired = Vec::new();
     for (phase, context, concurrency) in places(base, new) {
         let cells = [cell(base, phase, context, concurrency), cell(new, phase, context, concurrency)];
-        match pair(cells) {
+        match pair(cells, accelerators) {
             Ok(pair) => pairs.push(pair),
             Err(reason) => unpaired.push(Unpaired {
                 phase,
@@ -68,7 +69,7 @@ fn cell(run: &Run, phase: Phase, context: u64, concurrency: u32) -> Option<&Cell
 }
 
 /// Two cells as a pair, or why they are none.
-fn pair(cells: [Option<&Cell>; 2]) -> Result<CellPair, String> {
+fn pair(cells: [Option<&Cell>; 2], accelerators: [Option<u32>; 2]) -> Result<CellPair, String> {
     let [Some(base), Some(new)] = cells else {
         let missing = if cells[0].is_none() { "the base" } else { "the new run" };
         return Err(format!("{missing} has no such cell"));
@@ -97,7 +98,7 @@ fn pair(cells: [Option<&Cell>; 2]) -> Result<CellPair, String> {
     let metrics = Metric::ALL
         .into_iter()
         .filter(|metric| metric.is_of(base.phase))
-        .filter_map(|metric| compared(metric, base, new, by_decoding))
+        .filter_map(|metric| compared(metric, [base, new], accelerators, by_decoding))
         .collect();
     Ok(CellPair {
         phase: base.phase,
@@ -141,7 +142,7 @@ struct Figure {
 
 fn figure(metric: Metric, cell: &Cell) -> Option<Figure> {
     match metric {
-        Metric::TotalRate => {
+        Metric::TotalRate | Metric::PerGpuRate => {
             let rates = cell.throughput.as_ref()?;
             let interval = rates.interval.as_ref().map(|interval| [interval.low, interval.high]);
             let of_repeats = repeats(cell, |repeat| repeat.total);
@@ -168,6 +169,35 @@ fn figure(metric: Metric, cell: &Cell) -> Option<Figure> {
         Metric::Ttft => median(cell.ttft_ms.as_ref()),
         Metric::TimeBetweenTokens => median(cell.time_between_tokens_ms.as_ref()),
         Metric::PerRequestRate => median(cell.per_request_rate.as_ref()),
+        Metric::VerifyStepsRate => cell.speculative.as_ref()?.verify_steps_rate.map(single),
+        Metric::EnergyPerToken => cell.telemetry.as_ref()?.joules_per_token.map(single),
+    }
+}
+
+/// Accelerators that the server of a run uses, where they are known.
+fn accelerators(run: &Run) -> Option<u32> {
+    let count: u32 = run.hardware.accelerators.iter().map(|alike| alike.count).sum();
+    (count > 0).then_some(count)
+}
+
+/// A figure that there is no error of.
+fn single(value: f64) -> Figure {
+    Figure {
+        measured: Measured { value, interval: None, n: None },
+        estimate: None,
+        method: "single",
+        replicate_spread: None,
+    }
+}
+
+impl Figure {
+    /// The same of one of so many parts.
+    fn divided(mut self, parts: u32) -> Figure {
+        let parts = f64::from(parts);
+        self.measured.value /= parts;
+        self.measured.interval = self.measured.interval.map(|ends| ends.map(|end| end / parts));
+        self.estimate = self.estimate.map(|estimate| estimate.around(self.measured.value));
+        self
     }
 }
 
@@ -213,8 +243,22 @@ fn median(distribution: Option<&Distribution>) -> Option<Figure> {
 }
 
 /// One quantity of a pair, its verdict still open: tests wait until all cells are known.
-fn compared(metric: Metric, base: &Cell, new: &Cell, by_decoding: bool) -> Option<MetricRatio> {
-    let (of_base, of_new) = (figure(metric, base), figure(metric, new));
+fn compared(
+    metric: Metric,
+    [base, new]: [&Cell; 2],
+    accelerators: [Option<u32>; 2],
+    by_decoding: bool,
+) -> Option<MetricRatio> {
+    let [mut of_base, mut of_new] = [base, new].map(|cell| figure(metric, cell));
+    if metric == Metric::PerGpuRate {
+        // With the same number on both sides it says no more than the total rate.
+        let [Some(one), Some(other)] = accelerators else { return None };
+        if one == other {
+            return None;
+        }
+        of_base = of_base.map(|figure| figure.divided(one));
+        of_new = of_new.map(|figure| figure.divided(other));
+    }
     if of_base.is_none() && of_new.is_none() {
         return None;
     }
@@ -241,7 +285,7 @@ fn compared(metric: Metric, base: &Cell, new: &Cell, by_decoding: bool) -> Optio
         return Some(result);
     }
     result.ratio = Some(plain);
-    if metric == Metric::TotalRate && by_decoding {
+    if matches!(metric, Metric::TotalRate | Metric::PerGpuRate) && by_decoding {
         result.reason = Some("the windows differ in length: the decoding rate is compared".to_owned());
         return Some(result);
     }

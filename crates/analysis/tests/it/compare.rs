@@ -2,8 +2,9 @@
 
 use tokometer_analysis::{AnalysisError, CompareOptions, Gate, compare, parse_service_level};
 use tokometer_record::comparison::{Comparison, Metric, NoticeCode, PairedBy, Severity, SloMiss, Verdict};
+use tokometer_record::telemetry::CellTelemetry;
 use tokometer_record::{
-    Cell, Interval, Phase, Run, Spread, Status, Throughput, Tool, Window, import, published,
+    Accelerator, Cell, Interval, Phase, Run, Spread, Status, Throughput, Tool, Window, import, published,
 };
 
 use crate::build::settings;
@@ -126,6 +127,35 @@ fn users_of_the_published_matrices() {
     let said = |miss: &SloMiss| format!("{}: {}", miss.concurrency, miss.why);
     assert_eq!(first.next.as_ref().map(said).as_deref(), Some("32: 38.5 tok/s"));
     assert_eq!(first.below.iter().map(said).collect::<Vec<_>>(), ["2: TTFT 1.23 s"]);
+}
+
+#[test]
+fn rates_per_gpu_and_energy_are_compared() {
+    let made = |id: &str, rate: f64, gpus: u32, joules: f64| {
+        let mut cell = decode(8192, 1, rate, 0.002);
+        cell.telemetry = Some(CellTelemetry { joules_per_token: Some(joules), ..CellTelemetry::default() });
+        let mut run = run(id, vec![cell]);
+        run.hardware.accelerators =
+            vec![Accelerator { name: "H200 SXM".to_owned(), count: gpus, memory_gb: None }];
+        run
+    };
+    let comparison = plain(&[made("a", 100.0, 4, 2.0), made("b", 150.0, 8, 3.0)]);
+    let pair = &comparison.against[0].pairs[0];
+    let per_gpu = pair.metric(Metric::PerGpuRate).unwrap();
+    assert!((per_gpu.ratio.unwrap() - 0.75).abs() < 1e-12 && per_gpu.verdict == Verdict::Slower);
+    assert_eq!(per_gpu.base.unwrap().value, 99.0 / 4.0);
+    let [low, high] = per_gpu.interval.unwrap();
+    let [low_total, high_total] = pair.metric(Metric::TotalRate).unwrap().interval.unwrap();
+    assert!((low_total / low - 2.0).abs() < 1e-9 && (high_total / high - 2.0).abs() < 1e-9);
+    let energy = pair.metric(Metric::EnergyPerToken).unwrap();
+    assert_eq!((energy.ratio, energy.verdict), (Some(1.5), Verdict::NotTested));
+    assert!(!Metric::EnergyPerToken.higher_is_better() && Metric::VerifyStepsRate.higher_is_better());
+    assert!(
+        gated(&[made("a", 100.0, 4, 2.0), made("b", 100.0, 4, 2.2)], "energy_per_token>2.1").gate_failed()
+    );
+    // As many on both sides: nothing that the total rate does not say.
+    let comparison = plain(&[made("a", 100.0, 4, 2.0), made("b", 150.0, 4, 3.0)]);
+    assert!(comparison.against[0].pairs[0].metric(Metric::PerGpuRate).is_none());
 }
 
 #[test]

@@ -48,7 +48,7 @@ pub(crate) struct VerifyArgs {
 #[derive(Debug, Args)]
 #[command(
     after_help = "A gate is QUANTITY<LIMIT or QUANTITY>LIMIT, with one of total_rate, decoding_rate, prefill_rate, ttft, \
-                  time_between_tokens, per_request_rate. LIMIT is a change against the base (-3%, +50ms) or, without a \
+                  time_between_tokens, per_request_rate, per_gpu_rate, verify_steps_rate, energy_per_token. LIMIT is a change against the base (-3%, +50ms) or, without a \
                   sign, the run's own figure (1s, 200). A cell fails a gate where it is beyond the limit and the \
                   difference is detectable; without intervals the estimate decides.\n\nExamples:\n  \
                   tokometer compare runs/<base> runs/<new>\n  \

@@ -22,16 +22,25 @@ pub enum Metric {
     TimeBetweenTokens,
     /// Median rate of a request, tok/s.
     PerRequestRate,
+    /// Total rate ÷ accelerators that the server uses, tok/s; only where two runs differ in how many they have.
+    PerGpuRate,
+    /// Total rate ÷ tokens of a verification step: the speed without the luck of speculative decoding, step/s.
+    VerifyStepsRate,
+    /// Energy of the accelerators' boards ÷ output tokens, J.
+    EnergyPerToken,
 }
 
 impl Metric {
     /// All of them, in the order of pages.
-    pub const ALL: [Metric; 6] = [
+    pub const ALL: [Metric; 9] = [
         Metric::TotalRate,
         Metric::DecodingRate,
+        Metric::PerGpuRate,
+        Metric::VerifyStepsRate,
         Metric::PerRequestRate,
         Metric::TimeBetweenTokens,
         Metric::Ttft,
+        Metric::EnergyPerToken,
         Metric::PrefillRate,
     ];
 
@@ -44,6 +53,9 @@ impl Metric {
             Metric::Ttft => "ttft",
             Metric::TimeBetweenTokens => "time_between_tokens",
             Metric::PerRequestRate => "per_request_rate",
+            Metric::PerGpuRate => "per_gpu_rate",
+            Metric::VerifyStepsRate => "verify_steps_rate",
+            Metric::EnergyPerToken => "energy_per_token",
         }
     }
 
@@ -56,6 +68,9 @@ impl Metric {
             Metric::Ttft => "TTFT",
             Metric::TimeBetweenTokens => "time between tokens",
             Metric::PerRequestRate => "per-request rate",
+            Metric::PerGpuRate => "rate per GPU",
+            Metric::VerifyStepsRate => "verification steps",
+            Metric::EnergyPerToken => "energy per token",
         }
     }
 
@@ -63,15 +78,19 @@ impl Metric {
     pub fn unit(self) -> &'static str {
         match self {
             Metric::Ttft | Metric::TimeBetweenTokens => "ms",
-            Metric::TotalRate | Metric::DecodingRate | Metric::PrefillRate | Metric::PerRequestRate => {
-                "tok/s"
-            }
+            Metric::VerifyStepsRate => "step/s",
+            Metric::EnergyPerToken => "J/tok",
+            Metric::TotalRate
+            | Metric::DecodingRate
+            | Metric::PrefillRate
+            | Metric::PerRequestRate
+            | Metric::PerGpuRate => "tok/s",
         }
     }
 
     /// True if more is better.
     pub fn higher_is_better(self) -> bool {
-        self.unit() == "tok/s"
+        matches!(self.unit(), "tok/s" | "step/s")
     }
 
     /// Which rows of a run have it: TTFT is in both.

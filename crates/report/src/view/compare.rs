@@ -156,19 +156,30 @@ impl CompareView {
     }
 }
 
+/// `Qwen3: 8 × H200 against 4 × H200`: titles, and of runs with the same title what tells them apart.
 fn title(comparison: &Comparison) -> String {
-    let name = |place: usize| {
-        let run = &comparison.runs[place];
-        let name = if comparison.runs.iter().filter(|other| other.title == run.title).count() > 1 {
-            &run.label
-        } else {
-            &run.title
+    let runs = &comparison.runs;
+    let text = |text: &str| shorten(&clean(text), 80);
+    let [base, others @ ..] = &runs[..] else { return String::new() };
+    let alike = others.iter().all(|run| run.title == base.title);
+    let names: Vec<String> = if alike {
+        let parts: Vec<Vec<&str>> = runs.iter().map(|run| run.label.split(" · ").collect()).collect();
+        let is_common = |part: &&str| parts.iter().all(|other| other.contains(part));
+        let own = |of: &Vec<&str>| {
+            let own: Vec<&str> = of.iter().filter(|part| !is_common(part)).copied().collect();
+            text(&own.join(" · "))
         };
-        shorten(&clean(name), 80)
+        parts.iter().map(own).collect()
+    } else {
+        runs.iter().map(|run| text(&run.title)).collect()
     };
-    match comparison.runs.len() {
-        2 => format!("{} against {}", name(1), name(0)),
-        count => format!("{count} runs compared with {}", if count == 0 { String::new() } else { name(0) }),
+    let common = if alike { format!("{}: ", text(&base.title)) } else { String::new() };
+    match &names[..] {
+        [one, other] if !one.is_empty() && !other.is_empty() => format!("{common}{other} against {one}"),
+        [one, rest @ ..] if !one.is_empty() => {
+            format!("{common}{} compared with {one}", counted(rest.len() as u64, "run"))
+        }
+        _ => format!("{}: {} compared", text(&base.title), counted(runs.len() as u64, "run")),
     }
 }
 
@@ -180,7 +191,7 @@ fn difference(difference: &SettingDifference) -> Difference {
             Severity::Medium => "▲",
             Severity::Low | Severity::None => "·",
         },
-        name: shorten(&clean(&difference.name), FOREIGN),
+        name: sentence(&shorten(&clean(&difference.name), FOREIGN)),
         values: difference.values.iter().map(value).collect(),
         why: sentence(&shorten(&clean(&difference.why), FOREIGN)),
     }

@@ -35,6 +35,11 @@ pub(crate) fn comparisons_are_read(
     browser.open(&file);
     is_dark_at_night(browser);
     fits(browser);
+    browser.screen(360, 800, true);
+    let charts = browser.run(&format!(
+        "{SEEN} return [seen('svg.chart').length, document.querySelectorAll('svg.chart').length]"
+    ));
+    assert!(charts[0].as_u64() > Some(0) && charts[0] == charts[1], "charts on a phone: {charts}");
     loads_nothing(browser, &file);
     crate::pictures_of(browser, name);
 }

@@ -24,6 +24,13 @@ fn what_differs_comes_before_the_ratios() {
     let sections: Vec<&str> =
         select(&page, "main section").iter().filter_map(|section| section.value().id()).collect();
     assert_eq!(sections[..2], ["settings", "against-b"]);
+    assert_eq!(
+        text(&select(&page, "h1")[0]),
+        "Qwen/Qwen3.8-Flash-Next: 4 × H200 SXM against 4 × RTX PRO 6000 Blackwell Server Edition"
+    );
+    let means = select(&page, ".means li").iter().map(text).collect::<Vec<_>>();
+    assert!(means[0].starts_with("Total rate: × 2.29 (2."), "{means:?}");
+    assert!(select(&page, ".ratios td.none").iter().any(|cell| text(cell).contains("base: over capacity")));
     for notice in &comparison.notices {
         assert!(
             select(&page, ".notices li").iter().any(|said| text(said).eq_ignore_ascii_case(&notice.text)),
@@ -31,9 +38,9 @@ fn what_differs_comes_before_the_ratios() {
             notice.text
         );
     }
-    let said = text(&select(&page, "#settings")[0]);
+    let said = text(&select(&page, "#settings")[0]).to_lowercase();
     for difference in &comparison.differences {
-        assert!(said.contains(&difference.name), "{}", difference.name);
+        assert!(said.contains(&difference.name.to_lowercase()), "{}", difference.name);
     }
     let read: Comparison = serde_json::from_str(embedded(&whole, "comparison").unwrap()).unwrap();
     assert_eq!(read, comparison);

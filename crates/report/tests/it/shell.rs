@@ -15,7 +15,7 @@ fn site() -> Shell<'static> {
     Shell {
         site: "speed.example",
         head: "<link rel=\"canonical\" href=\"https://speed.example/r/1\">",
-        header: "<nav class=\"bar\"><a href=\"/\">Runs</a></nav>",
+        header: "<nav class=\"masthead\"><a href=\"/\">Runs</a></nav>",
         actions: "<a class=\"tool\" href=\"/r/1/csv\">CSV</a>",
         notice: "<p id=\"level\">Recomputed</p>",
         after: "<section id=\"replicates\"><h2>Replicates</h2></section>",
@@ -37,7 +37,7 @@ fn a_site_fills_the_slots() {
     assert_eq!(text(&select(&page, "head > title")[0]), format!("{} · speed.example", run.display_title()));
     for selector in [
         "head > link[rel=canonical]",
-        "body > nav.bar a",
+        "body > nav.masthead a",
         ".head .tools a.tool",
         ".head #level",
         "main > #replicates:last-child",

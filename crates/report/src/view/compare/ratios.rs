@@ -5,7 +5,7 @@ use tokometer_record::{Phase, context_label};
 
 use super::{FOREIGN, letter};
 use crate::number;
-use crate::words::{clean, shorten};
+use crate::words::{clean, sentence, shorten};
 
 /// One run against the base.
 #[derive(Debug)]
@@ -88,13 +88,15 @@ impl Against {
                         .interval
                         .map(|[low, high]| format!(" ({}–{})", ratio_text(low), ratio_text(high)))
                         .unwrap_or_default();
-                    let phase = if mean.phase == Phase::Prefill { ", prefill" } else { "" };
-                    format!(
+                    let bare = mean.phase == Phase::Prefill && mean.metric != Metric::PrefillRate;
+                    let phase = if bare { " of cold prompts" } else { "" };
+                    let said = format!(
                         "{}{phase}: × {}{interval}, geometric mean of {}",
                         mean.metric.words(),
                         ratio_text(mean.ratio),
                         crate::words::counted(u64::from(mean.n), "cell")
-                    )
+                    );
+                    sentence(&said)
                 })
                 .collect(),
             tables,
@@ -156,13 +158,17 @@ fn ratio_cell(pair: Option<&CellPair>, unpaired: Option<&Unpaired>, metric: Metr
         said,
     };
     let Some(found) = pair.and_then(|pair| pair.metric(metric)) else {
-        return nothing(unpaired.map_or_else(String::new, |_| "missing in one".to_owned()));
+        return nothing(unpaired.map_or_else(String::new, |unpaired| shorten(&clean(&unpaired.reason), 60)));
     };
     let Some(ratio) = found.ratio else {
         let why = found.reason.as_deref().map_or_else(|| found.verdict.words().to_owned(), clean);
         return nothing(shorten(&why, 80));
     };
-    let figure = |value: f64| if metric.unit() == "ms" { number::ms(value) } else { number::rate(value) };
+    let figure = match metric.unit() {
+        "ms" => number::ms,
+        "J/tok" => number::joules,
+        _ => number::rate,
+    };
     RatioCell {
         step: step(found, ratio),
         ratio: format!("{} {}", glyph(found.verdict), ratio_text(ratio)).trim().to_owned(),
