@@ -10,8 +10,8 @@ use std::path::Path;
 use async_trait::async_trait;
 
 use crate::domain::{
-    CellRow, Facets, ListCounts, Millis, ModerationEntry, NewProblem, NewRun, NewToken, Problem, Publication, Revision,
-    Role, RunList, RunQuery, RunRow, Session, StoredRun, TokenRow, User,
+    CellRow, Facets, ListCounts, Millis, ModerationEntry, NewProblem, NewRun, NewToken, Problem, Publication,
+    Revision, Role, RunList, RunQuery, RunRow, Session, StoredRun, TokenRow, User,
 };
 
 pub use sqlite::SqliteStore;

@@ -31,7 +31,8 @@ async fn of_query(app: &App, query: &str) -> Result<(Comparison, Vec<Run>), Prob
 
 /// The comparison of these runs, the first as its base.
 pub(crate) async fn of_runs(app: &App, ids: &[String]) -> Result<(Comparison, Vec<Run>), Problem> {
-    let bad = |detail: String| Problem::bad("bad_comparison", detail, "name two to six runs: ?base=ID&to=ID,ID");
+    let bad =
+        |detail: String| Problem::bad("bad_comparison", detail, "name two to six runs: ?base=ID&to=ID,ID");
     if ids.len() > Comparison::MOST_RUNS {
         return Err(bad(format!("more than {} runs", Comparison::MOST_RUNS)));
     }

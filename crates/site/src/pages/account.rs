@@ -40,11 +40,7 @@ pub(super) async fn sign_in_page(State(app): State<App>, visitor: Visitor) -> Re
 }
 
 /// Makes a session of a token.
-pub(super) async fn sign_in(
-    State(app): State<App>,
-    client: Client,
-    form: Form,
-) -> Result<Response, Problem> {
+pub(super) async fn sign_in(State(app): State<App>, client: Client, form: Form) -> Result<Response, Problem> {
     client.may_try(&app)?;
     match account::sign_in(&app, form.field("token")).await? {
         Some(cookie) => Ok(([(SET_COOKIE, cookie)], Redirect::to("/")).into_response()),

@@ -56,7 +56,8 @@ pub(super) async fn compare(
         swapped: Some(format!("/compare?runs={}", named(&turned))),
     })?;
     let about = About {
-        description: "Runs side by side: what differs in their set-up first, then the ratios of their rates.".to_owned(),
+        description: "Runs side by side: what differs in their set-up first, then the ratios of their rates."
+            .to_owned(),
         path: format!("/compare?runs={}", named(&ids)),
         ..About::default()
     };

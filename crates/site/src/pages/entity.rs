@@ -203,9 +203,10 @@ async fn one(
             .map(|goal| Link {
                 text: words::goal(goal).to_owned(),
                 count: None,
-                address: match goal == Goal::default() {
-                    true => address.clone(),
-                    false => format!("{address}?goal={}", goal.code()),
+                address: if goal == Goal::default() {
+                    address.clone()
+                } else {
+                    format!("{address}?goal={}", goal.code())
                 },
                 here: goal == query.goal,
             })

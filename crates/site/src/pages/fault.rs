@@ -34,7 +34,9 @@ pub(crate) async fn for_readers(State(app): State<App>, request: Request, next: 
     let is_for_programs = ["/api/", "/health/", "/metrics"].iter().any(|start| path.starts_with(start));
     let reads = !is_for_programs && takes_pages(request.headers());
     let response = next.run(request).await;
-    let Some(problem) = response.extensions().get::<Problem>().filter(|_| reads).cloned() else { return response };
+    let Some(problem) = response.extensions().get::<Problem>().filter(|_| reads).cloned() else {
+        return response;
+    };
     match page(&app, &problem) {
         Ok(page) => {
             // Retry-After and the like are the refusal's own.
@@ -74,7 +76,11 @@ fn page(app: &App, problem: &Problem) -> Result<Response, Problem> {
 }
 
 fn takes_pages(headers: &HeaderMap) -> bool {
-    headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()).any(|value| value.contains("text/html"))
+    headers
+        .get_all(ACCEPT)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .any(|value| value.contains("text/html"))
 }
 
 fn sentence(text: &str) -> String {

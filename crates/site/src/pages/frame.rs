@@ -2,8 +2,8 @@
 
 use askama::Template;
 use axum::response::{IntoResponse, Response};
-use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::StatusCode;
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use tokometer_report::{Assets, Data, ReportError, Shell};
 
 use super::assets::ASSETS;
@@ -102,7 +102,12 @@ impl Frame {
     }
 
     /// A page of the site's own.
-    pub(super) fn page(&self, status: StatusCode, title: &str, content: &impl Template) -> Result<Response, Problem> {
+    pub(super) fn page(
+        &self,
+        status: StatusCode,
+        title: &str,
+        content: &impl Template,
+    ) -> Result<Response, Problem> {
         let page = tokometer_report::plain_page(title, &render(content)?, &self.shell())?;
         Ok(self.answer(status, page))
     }

@@ -69,7 +69,8 @@ pub(super) async fn index(
     let counts = app.store.counts(&query, &since).await?;
     let is_ranked = query.shelf == Shelf::Ranked;
     let shown = list.rows.len().min(query.limit as usize);
-    let rows: Vec<Row> = list.rows[..shown].iter().map(|row| Row::of(row, &rows::FIGURES, query.fold)).collect();
+    let rows: Vec<Row> =
+        list.rows[..shown].iter().map(|row| Row::of(row, &rows::FIGURES, query.fold)).collect();
     let sorted = Some(query.goal);
     let page = IndexPage {
         total: words::counted(facets.total, if query.fold { "set-up" } else { "run" }),
@@ -87,16 +88,22 @@ pub(super) async fn index(
         table: rows::table(&caption(&query), &rows, &rows::FIGURES, sorted)?,
         is_empty: rows.is_empty(),
         first: query.after.is_some().then(|| links::list(&RunQuery { after: None, ..query.clone() })),
-        next: next(&query, &list, shown).map(|after| links::list(&RunQuery { after: Some(after), ..query.clone() })),
+        next: next(&query, &list, shown)
+            .map(|after| links::list(&RunQuery { after: Some(after), ..query.clone() })),
         api: format!("/api/v1/runs?{}", query.address()),
         url: app.config.url(),
         query: &query,
     };
     let is_front = query == RunQuery::default();
     let about = About {
-        description: "Measured speeds of servers of large language models, computed again from their traces.".to_owned(),
+        description: "Measured speeds of servers of large language models, computed again from their traces."
+            .to_owned(),
         path: if is_front { "/".to_owned() } else { String::new() },
-        title: if is_front { "How fast servers of language models really are".to_owned() } else { String::new() },
+        title: if is_front {
+            "How fast servers of language models really are".to_owned()
+        } else {
+            String::new()
+        },
         image: None,
     };
     Frame::new(&app, &visitor, Here::Runs, &about)?.page(StatusCode::OK, &title(&query), &page)
@@ -105,7 +112,11 @@ pub(super) async fn index(
 /// The question of an address; lists that are not ranked come newest first.
 fn asked(text: &str) -> Result<RunQuery, Problem> {
     let mut query = RunQuery::parse(text, &[]).map_err(|why| {
-        Problem::bad("bad_query", format!("the address asks for something unknown: {why}"), "start again at /")
+        Problem::bad(
+            "bad_query",
+            format!("the address asks for something unknown: {why}"),
+            "start again at /",
+        )
     })?;
     if query.shelf == Shelf::Withdrawn {
         return Err(Problem::not_found("list"));
@@ -118,7 +129,11 @@ fn asked(text: &str) -> Result<RunQuery, Problem> {
 
 /// The rows of the table, and on the first page more of them for the chart.
 async fn found(app: &App, query: &RunQuery) -> Result<RunList, Problem> {
-    let limit = if query.after.is_none() && query.shelf == Shelf::Ranked { query.limit.max(CHARTED) } else { query.limit };
+    let limit = if query.after.is_none() && query.shelf == Shelf::Ranked {
+        query.limit.max(CHARTED)
+    } else {
+        query.limit
+    };
     Ok(app.store.list(&RunQuery { limit, ..query.clone() }).await?)
 }
 
@@ -151,8 +166,12 @@ fn shelves(query: &RunQuery, counts: &ListCounts) -> Vec<Link> {
 fn shelf_meaning(shelf: Shelf) -> &'static str {
     match shelf {
         Shelf::Ranked | Shelf::Withdrawn => "",
-        Shelf::Reported => "As they were given: imports, and runs whose traces do not prove every row. They are in no ranking.",
-        Shelf::Simulated => "Of a simulated engine that replays a profile. They say nothing about real hardware, and are in no ranking.",
+        Shelf::Reported => {
+            "As they were given: imports, and runs whose traces do not prove every row. They are in no ranking."
+        }
+        Shelf::Simulated => {
+            "Of a simulated engine that replays a profile. They say nothing about real hardware, and are in no ranking."
+        }
     }
 }
 

@@ -24,7 +24,8 @@ struct Text {
     sections: Vec<(String, String)>,
 }
 
-static TEXTS: LazyLock<Vec<Text>> = LazyLock::new(|| METHODS.iter().map(|(_, text)| Text::of(text)).collect());
+static TEXTS: LazyLock<Vec<Text>> =
+    LazyLock::new(|| METHODS.iter().map(|(_, text)| Text::of(text)).collect());
 
 #[derive(Template)]
 #[template(path = "method.html")]
@@ -80,7 +81,8 @@ impl Text {
                 place += 1;
                 continue;
             };
-            let end = events[place..].iter().position(|event| matches!(event, Event::End(TagEnd::Heading(_))));
+            let end =
+                events[place..].iter().position(|event| matches!(event, Event::End(TagEnd::Heading(_))));
             let end = place + end.unwrap_or(0);
             let words: String = events[place..end].iter().filter_map(words_of).collect();
             if level == HeadingLevel::H1 && found.title.is_empty() {
@@ -113,8 +115,10 @@ fn words_of(event: &Event<'_>) -> Option<String> {
 }
 
 fn id(words: &str) -> String {
-    let letters: String =
-        words.chars().map(|letter| if letter.is_alphanumeric() { letter.to_ascii_lowercase() } else { ' ' }).collect();
+    let letters: String = words
+        .chars()
+        .map(|letter| if letter.is_alphanumeric() { letter.to_ascii_lowercase() } else { ' ' })
+        .collect();
     letters.split_whitespace().collect::<Vec<_>>().join("-")
 }
 
@@ -129,7 +133,11 @@ mod tests {
         for ((version, _), text) in METHODS.iter().zip(&*TEXTS) {
             assert_eq!(text.title, format!("Method {version}"));
             assert!(text.sections.iter().any(|(id, _)| id == "quantities"), "{:?}", text.sections);
-            assert!(text.body.contains("<h2 id=\"words\">") && text.body.contains("<table class="), "{}", text.body);
+            assert!(
+                text.body.contains("<h2 id=\"words\">") && text.body.contains("<table class="),
+                "{}",
+                text.body
+            );
         }
     }
 }

@@ -131,7 +131,9 @@ pub(super) async fn report(
     client: Client,
     form: Form,
 ) -> Result<Response, Problem> {
-    let kind = form.field("kind").parse().map_err(|why: String| Problem::bad("bad_kind", why, "open the run's page again, and send its form"))?;
+    let kind = form.field("kind").parse().map_err(|why: String| {
+        Problem::bad("bad_kind", why, "open the run's page again, and send its form")
+    })?;
     let cell = Some(form.field("cell")).filter(|cell| !cell.is_empty()).map(str::to_owned);
     let problem = NewProblem {
         run_id: id.clone(),
@@ -196,13 +198,15 @@ fn signed_in(visitor: &Visitor) -> Result<&Session, Problem> {
 }
 
 fn moderator(visitor: &Visitor) -> Result<&Session, Problem> {
-    signed_in(visitor).and_then(|session| {
-        if session.user.role >= Role::Moderator { Ok(session) } else { Err(not_yours()) }
-    })
+    signed_in(visitor)
+        .and_then(|session| if session.user.role >= Role::Moderator { Ok(session) } else { Err(not_yours()) })
 }
 
 fn not_yours() -> Problem {
-    Problem::forbidden("only who published the run, or a moderator, can do this", "report a problem with it instead")
+    Problem::forbidden(
+        "only who published the run, or a moderator, can do this",
+        "report a problem with it instead",
+    )
 }
 
 fn entry(session: &Session, action: Action, run_id: Option<&str>, reason: String) -> ModerationEntry {

@@ -59,7 +59,8 @@ fn takes_gzip(headers: &HeaderMap) -> bool {
     let lines = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
     lines.flat_map(|line| line.split(',')).any(|coding| {
         let (name, quality) = coding.split_once(';').unwrap_or((coding, ""));
-        let refused = quality.trim().strip_prefix("q=").and_then(|text| text.parse::<f64>().ok()) == Some(0.0);
+        let refused =
+            quality.trim().strip_prefix("q=").and_then(|text| text.parse::<f64>().ok()) == Some(0.0);
         name.trim().eq_ignore_ascii_case("gzip") && !refused
     })
 }

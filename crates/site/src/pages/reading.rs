@@ -28,9 +28,11 @@ struct PublishPage {
 }
 
 pub(super) async fn about(State(app): State<App>, visitor: Visitor) -> Result<Response, Problem> {
-    let ladder = EvidenceLevel::ALL.map(|level| (level.code(), level.words(), words::meaning(level))).to_vec();
+    let ladder =
+        EvidenceLevel::ALL.map(|level| (level.code(), level.words(), words::meaning(level))).to_vec();
     let about = About {
-        description: "What this site shows, what stands behind its numbers, and what it does not prove.".to_owned(),
+        description: "What this site shows, what stands behind its numbers, and what it does not prove."
+            .to_owned(),
         path: "/about".to_owned(),
         ..About::default()
     };

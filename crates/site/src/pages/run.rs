@@ -126,7 +126,8 @@ async fn page(
     if row.shelf == Shelf::Withdrawn {
         return moderation::tombstone(app, visitor, &row).await;
     }
-    let stored = app.store.run(&row.id, revision).await?.ok_or_else(|| Problem::not_found("revision of this run"))?;
+    let stored =
+        app.store.run(&row.id, revision).await?.ok_or_else(|| Problem::not_found("revision of this run"))?;
     let link = links::run(&row.id);
     let frame = Frame::new(app, visitor, Here::Runs, &about(&stored))?;
     let notice = notice(app, &stored, reported).await?;
@@ -204,7 +205,11 @@ async fn after(app: &App, visitor: &Visitor, stored: &StoredRun, link: &str) -> 
         .into_iter()
         .map(|one| Past {
             number: one.revision,
-            address: if one.revision == row.revision { link.to_owned() } else { format!("{link}/revisions/{}", one.revision) },
+            address: if one.revision == row.revision {
+                link.to_owned()
+            } else {
+                format!("{link}/revisions/{}", one.revision)
+            },
             at: clock::text(one.created_at),
             author: one.author,
             note: one.note.unwrap_or_default(),
@@ -302,7 +307,8 @@ pub(super) async fn cell(
     };
     let frame = Frame::new(&app, &visitor, Here::Runs, &about)?;
     let shell = Shell { actions: &actions, ..frame.shell() };
-    let page = tokometer_report::cell_page(&stored.run, &name, detail.as_deref(), &shell)?.ok_or_else(nothing)?;
+    let page =
+        tokometer_report::cell_page(&stored.run, &name, detail.as_deref(), &shell)?.ok_or_else(nothing)?;
     Ok(frame.answer(StatusCode::OK, page))
 }
 

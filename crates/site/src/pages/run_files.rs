@@ -66,13 +66,15 @@ pub(super) async fn card_png(
     let tag = stored.revision.content_sha256.clone();
     let Some(tag) = fresh(&headers, tag) else { return Ok(StatusCode::NOT_MODIFIED.into_response()) };
     let run = stored.run;
-    let png = app.kept.card(&tag, move || Ok(Bytes::from(tokometer_report::png(&run, Picture::Card)?))).await?;
+    let png =
+        app.kept.card(&tag, move || Ok(Bytes::from(tokometer_report::png(&run, Picture::Card)?))).await?;
     Ok(picture("image/png", &tag, png))
 }
 
 /// The tag, unless the reader has this picture already.
 fn fresh(headers: &HeaderMap, tag: String) -> Option<String> {
-    let has = headers.get(IF_NONE_MATCH).is_some_and(|value| value.as_bytes() == format!("\"{tag}\"").as_bytes());
+    let has =
+        headers.get(IF_NONE_MATCH).is_some_and(|value| value.as_bytes() == format!("\"{tag}\"").as_bytes());
     (!has).then_some(tag)
 }
 

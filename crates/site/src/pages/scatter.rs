@@ -51,7 +51,8 @@ pub(super) fn draw(rows: &[RunRow]) -> Option<Scatter> {
     }
     let mut kinds: Vec<(&str, usize)> = kinds.into_iter().collect();
     kinds.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    let named: Vec<&str> = kinds.iter().take(if kinds.len() > KINDS { KINDS - 1 } else { KINDS }).map(|kind| kind.0).collect();
+    let named: Vec<&str> =
+        kinds.iter().take(if kinds.len() > KINDS { KINDS - 1 } else { KINDS }).map(|kind| kind.0).collect();
     let style = |row: &RunRow| named.iter().position(|name| *name == row.hardware).unwrap_or(KINDS - 1);
     let marks = |number: usize, name: &str| Series {
         name: short(name),
@@ -68,8 +69,18 @@ pub(super) fn draw(rows: &[RunRow]) -> Option<Scatter> {
         series.push(marks(KINDS - 1, "others"));
     }
     series.retain(|line| !line.points.is_empty());
-    let x = Axis::over("one user, tok/s (log scale)", Scale::Log10, places.iter().map(|it| it.user), number::tick)?;
-    let y = Axis::over("peak, tok/s per GPU (log scale)", Scale::Log10, places.iter().map(|it| it.each), number::tick)?;
+    let x = Axis::over(
+        "one user, tok/s (log scale)",
+        Scale::Log10,
+        places.iter().map(|it| it.user),
+        number::tick,
+    )?;
+    let y = Axis::over(
+        "peak, tok/s per GPU (log scale)",
+        Scale::Log10,
+        places.iter().map(|it| it.each),
+        number::tick,
+    )?;
     let fluent = (x.ends.0..=x.ends.1).contains(&FLUENT);
     let chart = Chart {
         id: "chart-runs".to_owned(),
@@ -170,5 +181,9 @@ fn front(places: &[&Place<'_>]) -> Vec<Point> {
 /// A name that leaves the plot room.
 fn short(name: &str) -> String {
     const MOST: usize = 18;
-    if name.chars().count() <= MOST { name.to_owned() } else { name.chars().take(MOST - 1).chain(['…']).collect() }
+    if name.chars().count() <= MOST {
+        name.to_owned()
+    } else {
+        name.chars().take(MOST - 1).chain(['…']).collect()
+    }
 }

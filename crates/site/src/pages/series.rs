@@ -62,7 +62,8 @@ pub(super) async fn series(
     let versions = versions(&runs, goal);
     let (name, unit) = words::column(goal);
     let rows: Vec<Row> = runs.iter().map(|row| Row::of(row, &rows::FIGURES, false)).collect();
-    let setup = format!("{} · {} · {} · {}", first.model, rows::hardware(first), first.quantization, first.engine);
+    let setup =
+        format!("{} · {} · {} · {}", first.model, rows::hardware(first), first.quantization, first.engine);
     let page = SeriesPage {
         simulated: first.shelf == Shelf::Simulated,
         goals: GOALS
@@ -186,29 +187,45 @@ fn draw(runs: &[RunRow], goal: Goal, name: &str, unit: &str) -> Option<[String; 
     if versions.len() < 2 {
         return None;
     }
-    let marks: Vec<(f64, String)> =
-        versions.iter().enumerate().map(|(place, runs)| (place as f64, cut(&runs[0].engine_version))).collect();
+    let marks: Vec<(f64, String)> = versions
+        .iter()
+        .enumerate()
+        .map(|(place, runs)| (place as f64, cut(&runs[0].engine_version)))
+        .collect();
     let mut points = Vec::new();
     let mut middles = Vec::new();
     for (place, runs) in versions.iter().enumerate() {
         let x = place as f64;
         middles.extend(together(runs, goal).1.map(|it| Point { x, y: it.value, ..Point::default() }));
-        points.extend(runs.iter().filter_map(|row| headline(row, goal).map(|it| (row, it))).map(|(row, it)| Point {
-            x,
-            y: it.value,
-            interval: it.low.zip(it.high).map(|(low, high)| [low, high]),
-            title: format!("{}: {} {unit}, {}", row.engine_version, words::value(goal, it.value), words::day(row.published_at)),
-            link: links::run(&row.id),
-            ..Point::default()
-        }));
+        points.extend(runs.iter().filter_map(|row| headline(row, goal).map(|it| (row, it))).map(
+            |(row, it)| Point {
+                x,
+                y: it.value,
+                interval: it.low.zip(it.high).map(|(low, high)| [low, high]),
+                title: format!(
+                    "{}: {} {unit}, {}",
+                    row.engine_version,
+                    words::value(goal, it.value),
+                    words::day(row.published_at)
+                ),
+                link: links::run(&row.id),
+                ..Point::default()
+            },
+        ));
     }
     if middles.len() < 2 {
         return None;
     }
     let last = versions.len() as f64 - 1.0;
     let room = (last * 0.06).max(0.2);
-    let y = Axis::over(&format!("{name}, {unit}"), Scale::Linear, points.iter().map(|point| point.y), number::tick)?;
-    let series = |points, join, marks| Series { name: String::new(), style: 0, points, join, marks, labels: false };
+    let y = Axis::over(
+        &format!("{name}, {unit}"),
+        Scale::Linear,
+        points.iter().map(|point| point.y),
+        number::tick,
+    )?;
+    let series =
+        |points, join, marks| Series { name: String::new(), style: 0, points, join, marks, labels: false };
     let chart = Chart {
         id: "chart-series".to_owned(),
         title: format!("{name} by version of the engine"),
@@ -259,7 +276,8 @@ mod tests {
 
     #[test]
     fn a_change_is_told_where_intervals_are_apart() {
-        let of = |value: f64, half: f64| Headline { value, low: Some(value - half), high: Some(value + half) };
+        let of =
+            |value: f64, half: f64| Headline { value, low: Some(value - half), high: Some(value + half) };
         assert_eq!(change(of(100.0, 2.0), of(110.0, 2.0), Goal::Peak), ("+10.0 %".to_owned(), "good"));
         assert_eq!(change(of(100.0, 2.0), of(90.0, 2.0), Goal::Peak).1, "bad");
         assert_eq!(change(of(100.0, 2.0), of(103.0, 2.0), Goal::Peak).0, "no detectable difference");

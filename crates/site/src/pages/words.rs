@@ -23,10 +23,18 @@ pub(super) fn context(text: &str) -> String {
 /// What a level of evidence means, for a reader who has not met it.
 pub(super) fn meaning(level: EvidenceLevel) -> &'static str {
     match level {
-        EvidenceLevel::Reported => "The numbers are as they were given: there are no traces, or too little that could be checked. Listed apart, never ranked.",
-        EvidenceLevel::Recomputed => "The site computed every measured row again from the run's traces and got the same numbers, and none is more than the hardware can do.",
-        EvidenceLevel::CountersAgree => "In every valid decode cell the server's own token counters agree with what the client counted, within 1 %.",
-        EvidenceLevel::Replicated => "Somebody else published the same set-up, as well proved, and the rates agree.",
+        EvidenceLevel::Reported => {
+            "The numbers are as they were given: there are no traces, or too little that could be checked. Listed apart, never ranked."
+        }
+        EvidenceLevel::Recomputed => {
+            "The site computed every measured row again from the run's traces and got the same numbers, and none is more than the hardware can do."
+        }
+        EvidenceLevel::CountersAgree => {
+            "In every valid decode cell the server's own token counters agree with what the client counted, within 1 %."
+        }
+        EvidenceLevel::Replicated => {
+            "Somebody else published the same set-up, as well proved, and the rates agree."
+        }
     }
 }
 
@@ -78,12 +86,16 @@ pub(super) fn goal(goal: Goal) -> &'static str {
 /// What a goal asks, in a sentence.
 pub(super) fn goal_meaning(goal: Goal) -> &'static str {
     match goal {
-        Goal::Users => "Most users served at once at the shortest context, each with at least 50 tok/s and a median time to the first token of at most 1 s.",
+        Goal::Users => {
+            "Most users served at once at the shortest context, each with at least 50 tok/s and a median time to the first token of at most 1 s."
+        }
         Goal::OneUser => "Highest rate of one user alone, at the shortest context.",
         Goal::Peak => "Highest total rate of any valid cell.",
         Goal::PeakPerAccelerator => "Highest total rate of any valid cell, by accelerator.",
         Goal::Prefill => "Highest rate at which a cold prompt is read.",
-        Goal::Energy => "Least energy for a token in the cell with the highest total rate, accelerators only.",
+        Goal::Energy => {
+            "Least energy for a token in the cell with the highest total rate, accelerators only."
+        }
         Goal::Newest => "The latest first.",
     }
 }

@@ -23,8 +23,8 @@ use sqlx::{Row, SqlSafeStr, Sqlite, Transaction};
 
 use super::{Store, StoreError};
 use crate::domain::{
-    CellRow, Facets, ListCounts, Millis, ModerationEntry, NewProblem, NewRun, NewToken, Problem, Publication, Revision,
-    Role, RunList, RunQuery, RunRow, Session, StoredRun, TokenRow, User,
+    CellRow, Facets, ListCounts, Millis, ModerationEntry, NewProblem, NewRun, NewToken, Problem, Publication,
+    Revision, Role, RunList, RunQuery, RunRow, Session, StoredRun, TokenRow, User,
 };
 
 /// Connections that read.

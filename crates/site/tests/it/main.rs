@@ -3,8 +3,10 @@
 mod accounts;
 mod attacks;
 mod bodies;
+mod browser;
 mod client;
 mod faults;
+mod gallery;
 mod lists;
 mod moderation;
 mod operations;

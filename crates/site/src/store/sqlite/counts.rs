@@ -29,10 +29,8 @@ pub(super) async fn counts(
     sql.push(" GROUP BY shelf");
     let mut counts = ListCounts { shelves: Vec::new(), since: vec![0; since.len()] };
     for row in sql.build().fetch_all(pool).await? {
-        let shelf = row
-            .try_get::<&str, _>(0)?
-            .parse()
-            .map_err(|why: String| super::damaged("a shelf", why))?;
+        let shelf =
+            row.try_get::<&str, _>(0)?.parse().map_err(|why: String| super::damaged("a shelf", why))?;
         let number = |place: usize| row.try_get::<i64, _>(place).map(|count| count as u64);
         counts.shelves.push((shelf, number(1)?));
         if shelf == query.shelf {
