@@ -14,9 +14,9 @@ use super::run::{RunRow, Shelf};
 #[serde(rename_all = "snake_case")]
 pub enum Goal {
     /// Most users at the default limits.
+    #[default]
     Users,
     /// Highest rate of one user.
-    #[default]
     OneUser,
     /// Highest total rate.
     Peak,

@@ -179,10 +179,11 @@ pub(super) async fn restore(
 /// Closes a report: a moderator.
 pub(super) async fn close(
     State(app): State<App>,
-    Path(number): Path<i64>,
+    Path(number): Path<String>,
     form: Form,
 ) -> Result<Response, Problem> {
     let session = moderator(&form.visitor)?;
+    let number = number.parse().map_err(|_| Problem::not_found("report of this number"))?;
     let reason = reason(&form)?;
     let entry = entry(session, Action::ProblemClosed, None, reason.clone());
     app.store.close_problem(number, &reason, &entry).await?;

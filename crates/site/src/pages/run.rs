@@ -110,8 +110,9 @@ pub(super) async fn run(
 pub(super) async fn revision(
     State(app): State<App>,
     visitor: Visitor,
-    Path((id, revision)): Path<(String, u32)>,
+    Path((id, revision)): Path<(String, String)>,
 ) -> Result<Response, Problem> {
+    let revision = revision.parse().map_err(|_| Problem::not_found("revision of this run"))?;
     page(&app, &visitor, &id, Some(revision), None).await
 }
 
