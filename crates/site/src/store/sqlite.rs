@@ -47,17 +47,20 @@ impl SqliteStore {
     pub async fn open(path: &Path) -> Result<SqliteStore, StoreError> {
         let options = SqliteConnectOptions::new()
             .filename(path)
-            .create_if_missing(true)
-            .auto_vacuum(SqliteAutoVacuum::Incremental)
-            .journal_mode(SqliteJournalMode::Wal)
-            .synchronous(SqliteSynchronous::Full)
             .foreign_keys(true)
             .busy_timeout(PATIENCE)
             .statement_cache_capacity(200);
+        // How the file is kept is for who may write it; a connection that reads alone finds it so.
+        let writing = options
+            .clone()
+            .create_if_missing(true)
+            .auto_vacuum(SqliteAutoVacuum::Incremental)
+            .journal_mode(SqliteJournalMode::Wal)
+            .synchronous(SqliteSynchronous::Full);
         let pool = |most: u32| SqlitePoolOptions::new().max_connections(most).acquire_timeout(PATIENCE);
-        let writer = pool(1).connect_with(options.clone()).await?;
+        let writer = pool(1).connect_with(writing).await?;
         migrations().run(&writer).await?;
-        let readers = pool(READERS).connect_with(options.read_only(true).create_if_missing(false)).await?;
+        let readers = pool(READERS).connect_with(options.read_only(true)).await?;
         Ok(SqliteStore { writer, readers, counts: Mutex::default() })
     }
 
