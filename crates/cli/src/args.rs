@@ -5,6 +5,7 @@ pub(crate) mod judge;
 pub(crate) mod machine;
 pub(crate) mod matrix;
 pub(crate) mod output;
+pub(crate) mod publish;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod sim;
@@ -58,6 +59,8 @@ pub(crate) enum Command {
     Analyse(judge::AnalyseArgs),
     /// Check a run: compute every number again from its traces, and hold it against itself
     Verify(judge::VerifyArgs),
+    /// Publish a run on a site, after showing what will be sent
+    Publish(publish::PublishArgs),
     /// Serve the site: where runs are published, found and compared
     #[cfg(feature = "site")]
     Serve(site::ServeArgs),

@@ -6,6 +6,7 @@ pub(crate) mod compare;
 pub(crate) mod demo;
 pub(crate) mod import;
 pub(crate) mod probe;
+pub(crate) mod publish;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod schema;

@@ -7,6 +7,7 @@ mod details;
 mod failure;
 mod out;
 mod progress;
+mod publish;
 mod session;
 mod site_data;
 
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
         Command::Compare(args) => commands::compare::compare(&args),
         Command::Analyse(args) => commands::analyse::analyse(&args),
         Command::Verify(args) => commands::verify::verify(&args),
+        Command::Publish(args) => commands::publish::publish(&args),
         #[cfg(feature = "site")]
         Command::Serve(args) => commands::serve::serve(args),
         #[cfg(feature = "site")]

@@ -9,9 +9,11 @@ mod launch;
 mod machine;
 mod measure;
 mod prompts;
+mod publication;
 pub(crate) mod server;
 mod settings;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -62,7 +64,14 @@ impl Session {
     pub(crate) fn run(self) -> anyhow::Result<u8> {
         let clock = Clock::start();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let code = runtime.block_on(self.make(clock));
+        let code = runtime.block_on(async {
+            let publication = publication::Publication::prepare(&self.output).await?;
+            let (code, folder) = self.make(clock).await?;
+            match (publication, folder) {
+                (Some(publication), Some(folder)) => publication.publish(&folder, code).await,
+                _ => Ok(code),
+            }
+        });
         // A name look-up or a probe that hangs must not keep the process.
         runtime.shutdown_timeout(Duration::from_millis(200));
         match &code {
@@ -71,8 +80,8 @@ impl Session {
         }
     }
 
-    /// Probe, plan, question, measurement.
-    async fn make(self, clock: Clock) -> anyhow::Result<u8> {
+    /// Probe, plan, question, measurement; the exit code, and where the run is if it has results.
+    async fn make(self, clock: Clock) -> anyhow::Result<(u8, Option<PathBuf>)> {
         let (corpus_name, corpus) = prompts::corpus(&self.matrix)?.unzip();
         let url = match (&self.url, &self.machine.launch) {
             (Some(url), _) => url.clone(),
@@ -113,7 +122,7 @@ impl Session {
         let sends = !self.output.dry_run && !plan.steps.is_empty() && launched.is_none();
         if sends && self.may_ask && !self.output.yes && out::can_ask() && !ask::confirmed()? {
             out::say("nothing was measured");
-            return Ok(failure::INTERRUPTED);
+            return Ok((failure::INTERRUPTED, None));
         }
 
         let interrupt = match interrupt {
@@ -128,7 +137,7 @@ impl Session {
         }
         if self.output.dry_run {
             drop(launched);
-            return self.finish(&run, &folder);
+            return Ok((self.finish(&run, &folder)?, None));
         }
         observed.watch(&mut run, clock);
         let site = Site { server, target, plan, corpus, threads, folder, observed };
@@ -143,8 +152,8 @@ impl Session {
         site.folder.release_reserve();
         run.elapsed_seconds = Some(clock.now_ns() as f64 / 1e9);
         match measured.and_then(|()| Ok(site.folder.save_run(&run)?)) {
-            Ok(()) => self.finish(&run, &site.folder),
-            Err(error) => Ok(self.end_early(&mut run, &site.folder, &error)),
+            Ok(()) => Ok((self.finish(&run, &site.folder)?, Some(site.folder.path))),
+            Err(error) => Ok((self.end_early(&mut run, &site.folder, &error), Some(site.folder.path))),
         }
     }
 

@@ -1,12 +1,12 @@
 //! The API, `/api/v1`: one file for each resource.
 
 mod artefacts;
-mod compare;
+pub(crate) mod compare;
 mod invitations;
 mod list;
-mod moderation;
+pub(crate) mod moderation;
 mod publish;
-mod runs;
+pub(crate) mod runs;
 mod table;
 mod whoami;
 

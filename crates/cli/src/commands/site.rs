@@ -1,6 +1,6 @@
 //! `tokometer site …`: what is done beside the server, on its host.
 
-use tokometer_site::{Config, Limits, host};
+use tokometer_site::{Config, Limits, SiteError, host};
 
 use crate::args::site::{DataArgs, SiteArgs, SiteCommand};
 use crate::failure::Hinted;
@@ -9,7 +9,16 @@ use crate::{out, site_data};
 /// Does it.
 pub(crate) fn site(args: SiteArgs) -> anyhow::Result<u8> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(command(args.command))
+    runtime.block_on(command(args.command)).map_err(hinted)
+}
+
+/// A refusal of the site with its next step on a line of its own.
+fn hinted(error: anyhow::Error) -> anyhow::Error {
+    match error.downcast::<SiteError>() {
+        Ok(SiteError::Refused { what, hint }) => Hinted::new(what, hint).into(),
+        Ok(error) => error.into(),
+        Err(error) => error,
+    }
 }
 
 async fn command(command: SiteCommand) -> anyhow::Result<u8> {

@@ -22,5 +22,7 @@ mod repeated;
 mod scripted;
 mod secrets;
 mod servers;
+#[cfg(feature = "site")]
+mod site;
 mod support;
 mod verify;

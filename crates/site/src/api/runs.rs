@@ -135,6 +135,10 @@ pub(crate) async fn artefacts(
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+#[expect(
+    clippy::option_option,
+    reason = "a field that is null takes a text away; one that is not there leaves it"
+)]
 pub(crate) struct Change {
     /// The new title; left out: as it is; null: none.
     #[serde(default, deserialize_with = "given")]
@@ -147,6 +151,7 @@ pub(crate) struct Change {
 }
 
 /// Tells a field that is null from one that is not there.
+#[expect(clippy::option_option, reason = "as above")]
 fn given<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Option<String>>, D::Error> {
     Option::<String>::deserialize(deserializer).map(Some)
 }

@@ -19,7 +19,7 @@ use sqlx::sqlite::{
     SqliteAutoVacuum, SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePool,
     SqlitePoolOptions, SqliteSynchronous,
 };
-use sqlx::{Row, SqlSafeStr, Sqlite, Transaction};
+use sqlx::{Connection, Row, SqlSafeStr, Sqlite, Transaction};
 
 use super::{Store, StoreError};
 use crate::domain::{
@@ -48,17 +48,21 @@ impl SqliteStore {
     pub async fn open(path: &Path) -> Result<SqliteStore, StoreError> {
         let options = SqliteConnectOptions::new()
             .filename(path)
-            .create_if_missing(true)
-            .auto_vacuum(SqliteAutoVacuum::Incremental)
-            .journal_mode(SqliteJournalMode::Wal)
-            .synchronous(SqliteSynchronous::Full)
             .foreign_keys(true)
             .busy_timeout(PATIENCE)
             .statement_cache_capacity(200);
+        // How the file is kept is for who may write it; a connection that reads alone finds it so.
+        let writing = options
+            .clone()
+            .create_if_missing(true)
+            .auto_vacuum(SqliteAutoVacuum::Incremental)
+            .journal_mode(SqliteJournalMode::Wal)
+            .synchronous(SqliteSynchronous::Full);
         let pool = |most: u32| SqlitePoolOptions::new().max_connections(most).acquire_timeout(PATIENCE);
-        let writer = pool(1).connect_with(options.clone()).await?;
+        let writer = pool(1).after_release(|connection, _| Box::pin(is_sound(connection)));
+        let writer = writer.connect_with(writing).await?;
         migrations().run(&writer).await?;
-        let readers = pool(READERS).connect_with(options.read_only(true).create_if_missing(false)).await?;
+        let readers = pool(READERS).connect_with(options.read_only(true)).await?;
         Ok(SqliteStore { writer, readers, counts: Mutex::default() })
     }
 
@@ -66,6 +70,16 @@ impl SqliteStore {
     async fn write(&self) -> Result<Transaction<'static, Sqlite>, StoreError> {
         Ok(self.writer.begin_with("BEGIN IMMEDIATE").await?)
     }
+}
+
+/// True if a connection can be used again.
+///
+/// Where a commit fails for want of space, SQLite ends the transaction by itself, and the library still counts it: every
+/// later one on that connection would be refused. Such a connection is closed, and the next one is new.
+async fn is_sound(connection: &mut SqliteConnection) -> Result<bool, sqlx::Error> {
+    // What was left to be undone is done before this is answered.
+    connection.ping().await?;
+    Ok(!connection.is_in_transaction())
 }
 
 /// Every step from an empty file on. Steps are never edited: a change is a new one.
@@ -94,11 +108,10 @@ fn damaged(what: &str, why: impl ToString) -> StoreError {
 #[async_trait]
 impl Store for SqliteStore {
     async fn ready(&self) -> Result<(), StoreError> {
-        // Takes the write lock and gives it back: a file system that became read-only shows here.
+        // A write that changes nothing: a disk that is full or became read-only shows here.
         let mut transaction = self.write().await?;
         sqlx::query("UPDATE generation SET value = value WHERE id = 1").execute(&mut *transaction).await?;
-        transaction.rollback().await?;
-        Ok(())
+        Ok(transaction.commit().await?)
     }
 
     async fn generation(&self) -> Result<i64, StoreError> {

@@ -22,6 +22,8 @@ pub(crate) struct Plan {
     pub(crate) hardware: String,
     pub(crate) accelerators: u32,
     pub(crate) engine_version: String,
+    /// Time to the first token of a decode request, ns.
+    pub(crate) ttft_ns: u64,
     /// Time between tokens of a stream, ns.
     pub(crate) step_ns: u64,
     /// Moves stamps by up to so many ns, so that no two runs have the same.
@@ -40,6 +42,7 @@ impl Default for Plan {
             hardware: "H200 SXM".to_owned(),
             accelerators: 4,
             engine_version: "0.33.0".to_owned(),
+            ttft_ns: 500 * MS,
             step_ns: 10 * MS,
             jitter_ns: (id.as_u128() % 1_000_003) as u64,
             counted: Some(1.0),
@@ -181,7 +184,7 @@ impl Plan {
             let mut send = 0;
             while send < end {
                 let mut row = request(trace.requests.len() as u32, stream, send);
-                let mut arrival = send + 500 * MS;
+                let mut arrival = send + self.ttft_ns;
                 let mut tokens = 0;
                 for number in 0..451_u64 {
                     // Jitter that sums up to nothing, but tells runs apart.

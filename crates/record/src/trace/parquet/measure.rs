@@ -47,7 +47,7 @@ fn chunk<'a>(bytes: &'a [u8], column: &ColumnChunkMetaData) -> Result<&'a [u8], 
 fn pages(mut rest: &[u8]) -> Result<u64, String> {
     let mut unpacked = 0_u64;
     while !rest.is_empty() {
-        let mut cursor = Cursor { rest, depth: 0 };
+        let mut cursor = Cursor { rest };
         let header = cursor.page_header().ok_or("the header of a page can't be read")?;
         unpacked = unpacked.saturating_add(header.unpacked);
         let packed = usize::try_from(header.packed).map_err(|_| "a page without end")?;
@@ -65,39 +65,43 @@ struct PageHeader {
 /// Reads structures as Parquet writes them (Thrift's compact protocol).
 struct Cursor<'a> {
     rest: &'a [u8],
-    depth: u32,
 }
 
-/// Structures inside structures that are followed.
+/// Structures and lists inside each other that are followed.
 const DEPTH: u32 = 16;
+/// The kind that ends a structure.
+const END: u8 = 0;
 
 impl Cursor<'_> {
     fn page_header(&mut self) -> Option<PageHeader> {
         let mut header = PageHeader::default();
         let mut id = 0;
-        while let Some(kind) = self.field(&mut id)? {
+        loop {
+            let kind = self.field(&mut id)?;
             match (id, kind) {
+                (_, END) => return Some(header),
                 // Sizes are never negative; the largest counts where one is there twice.
                 (2, 5) => header.unpacked = header.unpacked.max(u64::try_from(self.integer()?).ok()?),
                 (3, 5) => header.packed = header.packed.max(u64::try_from(self.integer()?).ok()?),
-                _ => self.skip(kind)?,
+                _ => self.skip(kind, 0)?,
             }
         }
-        Some(header)
     }
 
-    /// The kind of the next field, `Some(None)` at the structure's end; `id` becomes the field's.
-    fn field(&mut self, id: &mut i64) -> Option<Option<u8>> {
+    /// The kind of the next field, [`END`] at the structure's end; `id` becomes the field's.
+    fn field(&mut self, id: &mut i64) -> Option<u8> {
         let head = self.byte()?;
         let (step, kind) = (head >> 4, head & 15);
-        if kind == 0 {
-            return Some(None);
+        if kind != END {
+            *id = if step == 0 { self.integer()? } else { id.checked_add(i64::from(step))? };
         }
-        *id = if step == 0 { self.integer()? } else { *id + i64::from(step) };
-        Some(Some(kind))
+        Some(kind)
     }
 
-    fn skip(&mut self, kind: u8) -> Option<()> {
+    fn skip(&mut self, kind: u8, depth: u32) -> Option<()> {
+        if depth > DEPTH {
+            return None;
+        }
         match kind {
             1 | 2 => Some(()),
             3 => self.byte().map(drop),
@@ -112,19 +116,16 @@ impl Cursor<'_> {
                 let count = if head >> 4 == 15 { self.varint()? } else { u64::from(head >> 4) };
                 // Truth values of a list take a byte each.
                 let kind = if matches!(head & 15, 1 | 2) { 3 } else { head & 15 };
-                (0..count).try_for_each(|_| self.skip(kind))
+                (0..count).try_for_each(|_| self.skip(kind, depth + 1))
             }
             12 => {
-                self.depth += 1;
                 let mut id = 0;
-                while self.depth <= DEPTH
-                    && let Some(kind) = self.field(&mut id)?
-                {
-                    self.skip(kind)?;
+                loop {
+                    match self.field(&mut id)? {
+                        END => return Some(()),
+                        kind => self.skip(kind, depth + 1)?,
+                    }
                 }
-                let fits = self.depth <= DEPTH;
-                self.depth -= 1;
-                fits.then_some(())
             }
             // Maps are in no header of a page.
             _ => None,
