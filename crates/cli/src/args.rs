@@ -8,10 +8,13 @@ pub(crate) mod judge;
 pub(crate) mod machine;
 pub(crate) mod matrix;
 pub(crate) mod output;
+pub(crate) mod publish;
 pub(crate) mod report;
 pub(crate) mod resume;
 pub(crate) mod run;
 pub(crate) mod sim;
+#[cfg(feature = "site")]
+pub(crate) mod site;
 pub(crate) mod sweep;
 pub(crate) mod target;
 pub(crate) mod tool;
@@ -81,4 +84,12 @@ pub(crate) enum Command {
     Completions(tool::CompletionsArgs),
     /// Print or write the manual pages
     Man(tool::ManArgs),
+    /// Publish a run on a site, after showing what will be sent
+    Publish(publish::PublishArgs),
+    /// Serve the site: where runs are published, found and compared
+    #[cfg(feature = "site")]
+    Serve(site::ServeArgs),
+    /// Invite users, back up, and what else is done beside the site
+    #[cfg(feature = "site")]
+    Site(site::SiteArgs),
 }

@@ -11,9 +11,14 @@ pub(crate) mod explain;
 pub(crate) mod import;
 pub(crate) mod man;
 pub(crate) mod probe;
+pub(crate) mod publish;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod schema;
+#[cfg(feature = "site")]
+pub(crate) mod serve;
 pub(crate) mod sim;
+#[cfg(feature = "site")]
+pub(crate) mod site;
 pub(crate) mod sweep;
 pub(crate) mod verify;

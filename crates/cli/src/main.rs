@@ -12,7 +12,9 @@ mod failure;
 mod out;
 mod progress;
 mod publication;
+mod publish;
 mod session;
+mod site_data;
 mod sweep;
 
 use std::process::ExitCode;
@@ -63,5 +65,10 @@ fn run(command: Command) -> anyhow::Result<u8> {
         Command::Completions(args) => commands::completions::completions(&args),
         Command::Man(args) => commands::man::man(&args),
         Command::Schema(args) => commands::schema::schema(&args),
+        Command::Publish(args) => commands::publish::publish(&args),
+        #[cfg(feature = "site")]
+        Command::Serve(args) => commands::serve::serve(args),
+        #[cfg(feature = "site")]
+        Command::Site(args) => commands::site::site(args),
     }
 }

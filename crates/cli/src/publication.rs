@@ -4,7 +4,7 @@
 //! whoever publishes a run sends this document and no other.
 
 use serde_json::Value;
-use tokometer_record::{Cell, RecordError, Run, RunFolder};
+use tokometer_record::{RecordError, Run, RunFolder};
 use tokometer_wire::redact;
 
 /// What would be published of a run.
@@ -55,8 +55,7 @@ impl Publication {
 }
 
 fn files(run: &Run) -> Vec<(String, u64)> {
-    let traces = run.cells.iter().flat_map(Cell::traces);
-    traces.chain(&run.telemetry).map(|file| (file.file.clone(), file.bytes)).collect()
+    run.files().into_iter().map(|file| (file.file.clone(), file.bytes)).collect()
 }
 
 /// Removes what looks like a secret from every text.

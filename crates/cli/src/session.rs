@@ -10,12 +10,14 @@ pub(crate) mod launch;
 pub(crate) mod machine;
 mod measure;
 mod prompts;
+mod publication;
 pub(crate) mod resume;
 pub(crate) mod server;
 pub(crate) mod settings;
 mod skip;
 mod watching;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -103,7 +105,14 @@ impl Session {
     pub(crate) fn run(self) -> anyhow::Result<u8> {
         let clock = self.resume.as_ref().map_or_else(Clock::start, Resume::clock);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let code = runtime.block_on(self.make(clock));
+        let code = runtime.block_on(async {
+            let publication = publication::Publication::prepare(&self.output).await?;
+            let (code, folder) = self.make(clock).await?;
+            match (publication, folder) {
+                (Some(publication), Some(folder)) => publication.publish(&folder, code).await,
+                _ => Ok(code),
+            }
+        });
         // A name look-up or a probe that hangs must not keep the process.
         runtime.shutdown_timeout(Duration::from_millis(200));
         match &code {
@@ -112,12 +121,12 @@ impl Session {
         }
     }
 
-    /// Probe, plan, question, measurement.
-    pub(crate) async fn make(self, clock: Clock) -> anyhow::Result<u8> {
+    /// Probe, plan, question, measurement; the exit code, and where the run is if it has results.
+    pub(crate) async fn make(self, clock: Clock) -> anyhow::Result<(u8, Option<PathBuf>)> {
         if let Some(resume) = &self.resume
             && resume.is_complete(&self.matrix)?
         {
-            return self.nothing_left(resume);
+            return Ok((self.nothing_left(resume)?, Some(resume.folder.path.clone())));
         }
         let (corpus_name, corpus) = prompts::corpus(&self.matrix)?.unzip();
         let url = match (&self.url, &self.machine.launch) {
@@ -180,7 +189,7 @@ impl Session {
         let sends = !self.output.dry_run && !plan.steps.is_empty() && launched.is_none();
         if sends && self.may_ask && !self.output.yes && out::can_ask() && !out::confirmed()? {
             out::say("nothing was measured");
-            return Ok(failure::INTERRUPTED);
+            return Ok((failure::INTERRUPTED, None));
         }
 
         let interrupt = match interrupt {
@@ -197,7 +206,7 @@ impl Session {
         }
         if self.output.dry_run {
             drop(launched);
-            return self.finish(&run, &folder);
+            return Ok((self.finish(&run, &folder)?, None));
         }
         observed.watch(&mut run, &folder, clock).await;
         let site = Site { server, target, plan, todo, segment, salt, corpus, threads, folder, observed };
@@ -214,9 +223,9 @@ impl Session {
         match measured.and_then(|()| Ok(site.folder.save_run(&run)?)) {
             Ok(()) => {
                 machine::tidy(&run, &site.folder);
-                self.finish(&run, &site.folder)
+                Ok((self.finish(&run, &site.folder)?, Some(site.folder.path)))
             }
-            Err(error) => Ok(self.end_early(&mut run, &site.folder, &error)),
+            Err(error) => Ok((self.end_early(&mut run, &site.folder, &error), Some(site.folder.path))),
         }
     }
 

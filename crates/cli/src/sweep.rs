@@ -185,7 +185,7 @@ impl Prepared {
             resume: None,
             sweep: Some(place),
         };
-        let result = Box::pin(session.make(Clock::start())).await;
+        let result = Box::pin(session.make(Clock::start())).await.map(|(code, _)| code);
         if let Some(server) = simulated {
             server.stop();
         }

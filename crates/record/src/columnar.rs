@@ -4,6 +4,7 @@
 //! Columns are converted one at a time; no value is boxed per row.
 
 pub(crate) mod column;
+mod measure;
 
 use std::io::Write;
 
@@ -19,6 +20,8 @@ use bytes::Bytes;
 use serde::Serialize;
 
 use column::Column;
+
+pub use measure::{Size, measure};
 
 /// Key of the JSON in a file's metadata.
 const META_KEY: &str = "tokometer";

@@ -17,7 +17,7 @@
 pub mod adaptive;
 pub mod calibration;
 pub mod cell;
-mod columnar;
+pub mod columnar;
 pub mod comparison;
 pub mod compat;
 pub mod detail;

@@ -136,6 +136,12 @@ impl Run {
         }
     }
 
+    /// All files that the record names: traces of cells, of measurements that were set aside, and the machine's series.
+    pub fn files(&self) -> Vec<&TraceFile> {
+        let aside = self.set_aside.iter().flat_map(|aside| aside.cell.traces());
+        self.cells.iter().flat_map(Cell::traces).chain(aside).chain(self.telemetry_files()).collect()
+    }
+
     /// The line that titles every view: the user's title or the model, after `SIMULATED` where it is.
     pub fn display_title(&self) -> String {
         let name = self

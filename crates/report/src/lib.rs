@@ -20,9 +20,9 @@ mod definitions;
 pub mod format;
 mod heat;
 mod launch;
-mod number;
+pub mod number;
 mod shell;
-mod svg;
+pub mod svg;
 mod view;
 mod words;
 
@@ -138,6 +138,23 @@ pub fn comparison_page(
     shell: &Shell<'_>,
 ) -> Result<String, ReportError> {
     format::html::compare(comparison, runs, shell)
+}
+
+/// The page of one cell of a run in a shell: its verdict, its figures, and the charts of its trace where the detail is
+/// at hand. None where the run has no cell of this name.
+pub fn cell_page(
+    run: &Run,
+    cell: &str,
+    detail: Option<&CellDetail>,
+    shell: &Shell<'_>,
+) -> Result<Option<String>, ReportError> {
+    format::html::cell(run, cell, detail, shell)
+}
+
+/// A page of a web site's own in a shell, of the same looks as those of runs. `content` is HTML, put in as it is; it has
+/// an element `id="theme"` with one `id="theme-name"` inside where [`COMMON_SCRIPT`] is its script.
+pub fn plain_page(title: &str, content: &str, shell: &Shell<'_>) -> Result<String, ReportError> {
+    format::html::plain(title, content, shell)
 }
 
 /// The run as Markdown, for a README or a post.

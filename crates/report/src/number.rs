@@ -4,21 +4,21 @@
 //! can use, and never show more digits than the record has.
 
 /// What stands where there is no number.
-pub(crate) const NONE: &str = "–";
+pub const NONE: &str = "–";
 
 /// The shortest text that reads back as the same number: `1145.1`, `28100`.
-pub(crate) fn exact(value: f64) -> String {
+pub fn exact(value: f64) -> String {
     if value.is_finite() { value.to_string() } else { NONE.to_owned() }
 }
 
 /// Digits after the point that `value` has, `most` at the most.
-pub(crate) fn decimals(value: f64, most: usize) -> usize {
+pub fn decimals(value: f64, most: usize) -> usize {
     let text = exact(value);
     text.split_once('.').map_or(0, |(_, digits)| digits.len().min(most))
 }
 
 /// Digits after the point for three significant digits, with one at least: 1 from 10 on, 2 from 1 on, …
-pub(crate) fn useful_decimals(value: f64) -> usize {
+pub fn useful_decimals(value: f64) -> usize {
     match value.abs() {
         size if size >= 10.0 || size == 0.0 => 1,
         size if size >= 1.0 => 2,
@@ -28,13 +28,13 @@ pub(crate) fn useful_decimals(value: f64) -> usize {
 }
 
 /// A token rate: `224.2`, `1,145`, and 3 digits below 10.
-pub(crate) fn rate(value: f64) -> String {
+pub fn rate(value: f64) -> String {
     let most = if value.abs() >= 1000.0 { 0 } else { useful_decimals(value) };
     fixed(value, most.min(decimals(value, most).max(usize::from(most > 0))))
 }
 
 /// A large token rate in `K` of 1000: `28.1K`; below 10,000 as [`rate`].
-pub(crate) fn rate_compact(value: f64) -> String {
+pub fn rate_compact(value: f64) -> String {
     match value.abs() {
         size if size >= 999_950.0 => format!("{:.2}M", value / 1_000_000.0),
         size if size >= 10_000.0 => format!("{:.1}K", value / 1000.0),
@@ -43,23 +43,23 @@ pub(crate) fn rate_compact(value: f64) -> String {
 }
 
 /// A value at a mark of an axis, without digits that say nothing: `0`, `250`, `30K`.
-pub(crate) fn tick(value: f64) -> String {
+pub fn tick(value: f64) -> String {
     if value.abs() >= 10_000.0 { format!("{}K", plain(value / 1000.0)) } else { plain(value) }
 }
 
 /// A latency in ms: `1,806`, `95`, `16.7`, `4.41`.
-pub(crate) fn ms(value: f64) -> String {
+pub fn ms(value: f64) -> String {
     fixed(value, decimals(value, ms_decimals(value)))
 }
 
 /// A time between tokens in ms, which keeps one decimal: `5.0`.
-pub(crate) fn gap_ms(value: f64) -> String {
+pub fn gap_ms(value: f64) -> String {
     let most = ms_decimals(value);
     fixed(value, decimals(value, most).max(most.min(1)))
 }
 
 /// Half of an interval's width, as precise as the estimate that it stands beside.
-pub(crate) fn plus_minus(half_width: f64, estimate: f64) -> String {
+pub fn plus_minus(half_width: f64, estimate: f64) -> String {
     let like_the_estimate = if estimate.abs() >= 1000.0 { 0 } else { useful_decimals(estimate) };
     // Never rounded to nothing.
     let needed = (0..4).find(|&digits| half_width * 10_f64.powi(digits) >= 1.0).unwrap_or(4) as usize;
@@ -67,27 +67,27 @@ pub(crate) fn plus_minus(half_width: f64, estimate: f64) -> String {
 }
 
 /// An energy per token, J: three digits, `0.351`, `12.3`.
-pub(crate) fn joules(value: f64) -> String {
+pub fn joules(value: f64) -> String {
     if value >= 1000.0 { fixed(value, 0) } else { fixed(value, useful_decimals(value)) }
 }
 
 /// A power, W, in whole ones.
-pub(crate) fn watts(value: f64) -> String {
+pub fn watts(value: f64) -> String {
     fixed(value, 0)
 }
 
 /// Seconds: `30`, `29.9`.
-pub(crate) fn seconds(value: f64) -> String {
+pub fn seconds(value: f64) -> String {
     fixed(value, decimals(value, 1))
 }
 
 /// A plain number with up to two decimals.
-pub(crate) fn plain(value: f64) -> String {
+pub fn plain(value: f64) -> String {
     fixed(value, decimals(value, 2))
 }
 
 /// A length of time in words: `31 s`, `4 min 10 s`, `1 h 02 min`.
-pub(crate) fn duration(seconds: f64) -> String {
+pub fn duration(seconds: f64) -> String {
     let whole = seconds.max(0.0).round() as u64;
     match whole {
         0..60 => format!("{whole} s"),
@@ -97,12 +97,12 @@ pub(crate) fn duration(seconds: f64) -> String {
 }
 
 /// A count with commas: `3,145,728`.
-pub(crate) fn count(value: u64) -> String {
+pub fn count(value: u64) -> String {
     group(&value.to_string())
 }
 
 /// `decimals` digits after the point, commas before it.
-pub(crate) fn fixed(value: f64, decimals: usize) -> String {
+pub fn fixed(value: f64, decimals: usize) -> String {
     if !value.is_finite() {
         return NONE.to_owned();
     }
@@ -114,7 +114,7 @@ pub(crate) fn fixed(value: f64, decimals: usize) -> String {
 }
 
 /// A difference with its sign: `+0.12`, `-3.00`, `0.00`.
-pub(crate) fn signed(value: f64, decimals: usize) -> String {
+pub fn signed(value: f64, decimals: usize) -> String {
     let text = fixed(value, decimals);
     let nothing = text.chars().all(|letter| !matches!(letter, '1'..='9'));
     match (nothing, value > 0.0) {

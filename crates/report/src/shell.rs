@@ -45,6 +45,9 @@ pub struct Shell<'a> {
     pub data: Data,
     /// Address of the method that the definitions belong to; none: they are not linked.
     pub method: Option<&'a str>,
+    /// Address of the pages of a run's cells, which each cell's name is put behind: `/runs/1/cells/`; none: there are no
+    /// such pages.
+    pub cells: Option<&'a str>,
     /// Addresses of the runs of a comparison, in its order; fewer, or empty ones: these are not linked.
     pub runs: &'a [&'a str],
 }
@@ -62,6 +65,7 @@ impl Default for Shell<'_> {
             assets: Assets::Inline,
             data: Data::Embedded,
             method: None,
+            cells: None,
             runs: &[],
         }
     }

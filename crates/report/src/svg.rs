@@ -9,32 +9,32 @@ mod scale;
 
 use std::fmt::Write;
 
-pub(crate) use axis::Axis;
-pub(crate) use chart::{Band, Chart, Point, Series, Shape};
-pub(crate) use scale::Scale;
+pub use axis::Axis;
+pub use chart::{Band, Chart, Join, Point, Series, Shape};
+pub use scale::Scale;
 
 /// Most series that have a colour, a shape and a dash of their own; more begin again.
-pub(crate) const SERIES: usize = 6;
+pub const SERIES: usize = 6;
 
 /// Shapes on a sheet of some size.
 #[derive(Debug)]
-pub(crate) struct Drawing {
+pub struct Drawing {
     body: String,
 }
 
 impl Drawing {
     /// An empty sheet.
-    pub(crate) fn new() -> Drawing {
+    pub fn new() -> Drawing {
         Drawing { body: String::new() }
     }
 
     /// What was drawn, without a root element.
-    pub(crate) fn into_body(self) -> String {
+    pub fn into_body(self) -> String {
         self.body
     }
 
     /// A straight line.
-    pub(crate) fn line(&mut self, class: &str, from: (f64, f64), to: (f64, f64)) {
+    pub fn line(&mut self, class: &str, from: (f64, f64), to: (f64, f64)) {
         let ((x1, y1), (x2, y2)) = (from, to);
         self.put(format_args!(
             "<path class=\"{class}\" d=\"M{} {}L{} {}\"/>",
@@ -46,7 +46,7 @@ impl Drawing {
     }
 
     /// A rectangle; `radius` rounds its corners.
-    pub(crate) fn rect(&mut self, class: &str, at: (f64, f64), size: (f64, f64), radius: f64) {
+    pub fn rect(&mut self, class: &str, at: (f64, f64), size: (f64, f64), radius: f64) {
         let rounded = if radius > 0.0 { format!(" rx=\"{}\"", short(radius)) } else { String::new() };
         self.put(format_args!(
             "<rect class=\"{class}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"{rounded}/>",
@@ -58,7 +58,7 @@ impl Drawing {
     }
 
     /// A line through points.
-    pub(crate) fn polyline(&mut self, class: &str, points: impl IntoIterator<Item = (f64, f64)>) {
+    pub fn polyline(&mut self, class: &str, points: impl IntoIterator<Item = (f64, f64)>) {
         let path = path(points);
         if !path.is_empty() {
             self.put(format_args!("<path class=\"{class}\" d=\"{path}\"/>"));
@@ -66,7 +66,7 @@ impl Drawing {
     }
 
     /// Text; `class` sets its anchor and size.
-    pub(crate) fn text(&mut self, class: &str, at: (f64, f64), text: &str) {
+    pub fn text(&mut self, class: &str, at: (f64, f64), text: &str) {
         self.put(format_args!(
             "<text class=\"{class}\" x=\"{}\" y=\"{}\">{}</text>",
             short(at.0),
@@ -76,7 +76,7 @@ impl Drawing {
     }
 
     /// A mark of a shape, with what it says when it is pointed at.
-    pub(crate) fn mark(&mut self, class: &str, shape: Shape, at: (f64, f64), title: &str) {
+    pub fn mark(&mut self, class: &str, shape: Shape, at: (f64, f64), title: &str) {
         let path = shape.path(at);
         if title.is_empty() {
             self.put(format_args!("<path class=\"{class}\" d=\"{path}\"/>"));
@@ -89,7 +89,7 @@ impl Drawing {
     }
 
     /// Anything else; text in it must be escaped already.
-    pub(crate) fn put(&mut self, element: std::fmt::Arguments<'_>) {
+    pub fn put(&mut self, element: std::fmt::Arguments<'_>) {
         // Writing to a string cannot fail.
         let _ = self.body.write_fmt(element);
     }
@@ -118,7 +118,7 @@ fn tenths(value: i64) -> String {
 }
 
 /// A coordinate with one decimal at the most.
-pub(crate) fn short(value: f64) -> String {
+pub fn short(value: f64) -> String {
     if !value.is_finite() {
         return "0".to_owned();
     }
@@ -128,7 +128,7 @@ pub(crate) fn short(value: f64) -> String {
 }
 
 /// Text as it may stand in XML: markup escaped, and what XML has no place for left out.
-pub(crate) fn escape(text: &str) -> String {
+pub fn escape(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter {

@@ -82,6 +82,19 @@ impl Control {
         self.request(Method::POST, path, Bytes::from(body.to_string()), timeout).await
     }
 
+    /// Sends `body` as it is with headers of its own, which may say what it is and how it is packed. `path` is below
+    /// the target's base path.
+    pub async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        headers: &[(HeaderName, String)],
+        body: Bytes,
+        timeout: Duration,
+    ) -> Result<Answer, Failure> {
+        self.request_with(method, path, headers, body, timeout).await
+    }
+
     /// The connector that it uses.
     pub fn connector(&self) -> &Connector {
         &self.connector
@@ -94,7 +107,18 @@ impl Control {
         body: Bytes,
         timeout: Duration,
     ) -> Result<Answer, Failure> {
-        let work = self.exchange(method, path, body);
+        self.request_with(method, path, &[], body, timeout).await
+    }
+
+    async fn request_with(
+        &self,
+        method: Method,
+        path: &str,
+        headers: &[(HeaderName, String)],
+        body: Bytes,
+        timeout: Duration,
+    ) -> Result<Answer, Failure> {
+        let work = self.exchange(method, path, headers, body);
         let result = match tokio::time::timeout(timeout, work).await {
             Ok(result) => result,
             Err(_) => Err(Failure::new(
@@ -114,12 +138,18 @@ impl Control {
         }
     }
 
-    async fn exchange(&self, method: Method, path: &str, body: Bytes) -> Result<Answer, Failure> {
+    async fn exchange(
+        &self,
+        method: Method,
+        path: &str,
+        headers: &[(HeaderName, String)],
+        body: Bytes,
+    ) -> Result<Answer, Failure> {
         // Taken out while it is in use: if this future is dropped half-way, so is the connection.
         let mut slot = self.open.lock().await;
         let kept = slot.take().filter(|open| open.connection.is_some());
         if let Some(mut open) = kept {
-            match self.send(&mut open, &method, path, body.clone()).await {
+            match self.send_on(&mut open, &method, path, headers, body.clone()).await {
                 Ok(answer) => {
                     *slot = Some(open);
                     return Ok(answer);
@@ -131,8 +161,10 @@ impl Control {
             }
         }
         let mut open = self.connect().await?;
-        let answer =
-            self.send(&mut open, &method, path, body).await.map_err(|trouble| trouble.into_failure(path))?;
+        let answer = self
+            .send_on(&mut open, &method, path, headers, body)
+            .await
+            .map_err(|trouble| trouble.into_failure(path))?;
         *slot = Some(open);
         Ok(answer)
     }
@@ -153,14 +185,22 @@ impl Control {
         Ok(Open { sender, connection: Some(connection) })
     }
 
-    async fn send(
+    async fn send_on(
         &self,
         open: &mut Open,
         method: &Method,
         path: &str,
+        headers: &[(HeaderName, String)],
         body: Bytes,
     ) -> Result<Answer, Trouble> {
-        let request = self.build(method, path, body).map_err(Trouble::Failure)?;
+        let mut request = self.build(method, path, body).map_err(Trouble::Failure)?;
+        for (name, value) in headers {
+            let value = HeaderValue::from_str(value).map_err(|_| {
+                let message = format!("the header {name} holds a line break or a control character");
+                Trouble::Failure(Failure::new(FailureKind::Malformed, message))
+            })?;
+            request.headers_mut().insert(name, value);
+        }
         let Open { sender, connection } = open;
         let clock = self.connector.clock();
         let work = async {

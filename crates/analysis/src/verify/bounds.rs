@@ -66,7 +66,8 @@ pub(super) fn check(findings: &mut Findings, run: &Run) -> Vec<NotChecked> {
                 "{words} {rate:.1} tok/s is {:.0} % of the bound of {bound:.1} tok/s: {judged}",
                 share * 100.0
             );
-            findings.warning(Check::Bound, Some(&cell.name()), text);
+            let finding = findings.warning(Check::Bound, Some(&cell.name()), text);
+            (finding.recorded, finding.found) = (Some(rate.into()), Some(bound.into()));
         }
     }
     if per_step.is_some() || run.cells.iter().any(|cell| cell.speculative.is_some()) {

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::publish::SiteOptions;
+
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct OutputArgs {
@@ -28,6 +30,11 @@ pub(crate) struct OutputArgs {
     /// Print only the path of the page
     #[arg(long, conflicts_with = "json")]
     pub(crate) quiet: bool,
+    /// Publish the run on the site at this address when it is measured; the token is checked before
+    #[arg(long, value_name = "URL", conflicts_with = "dry_run")]
+    pub(crate) publish: Option<String>,
+    #[command(flatten)]
+    pub(crate) site: SiteOptions,
     /// Do not ask before starting
     #[arg(long, short = 'y')]
     pub(crate) yes: bool,

@@ -29,7 +29,7 @@ impl Found {
             match RunFolder::open(&path).and_then(|found| found.load_run()) {
                 Ok(run) if run.sweep.is_some() => {
                     let file = |name: &str| path.join(name).is_file();
-                    let whole = run.cells.iter().flat_map(Cell::traces).all(|trace| file(&trace.file));
+                    let whole = run.files().into_iter().all(|named| file(&named.file));
                     let folder = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
                     parts.push(Part { folder, run, whole });
                 }

@@ -15,6 +15,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("telemetry", &["wire", "record"]),
     ("report", &["record", "analysis"]),
     ("sim", &["record"]),
+    ("site", &["record", "analysis", "report", "wire"]),
 ];
 
 /// The workspace crates named under `[dependencies]` of a manifest.

@@ -29,6 +29,8 @@ mod resumed;
 mod scripted;
 mod secrets;
 mod servers;
+#[cfg(feature = "site")]
+mod site;
 mod support;
 #[cfg(target_os = "linux")]
 mod sweep;

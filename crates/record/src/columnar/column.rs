@@ -6,6 +6,9 @@ use ::parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleT
 use ::parquet::errors::Result;
 use ::parquet::file::writer::SerializedColumnWriter;
 
+/// Bytes of text in one column of a row group, at most: failures are kept to a few kilobytes each.
+const MOST_TEXT: usize = 256 << 20;
+
 /// Values of one column. Unsigned numbers are stored in the signed type of their width.
 pub(crate) enum Column {
     Bool(Values<bool>),
@@ -156,6 +159,10 @@ impl Column {
 
     pub(crate) fn into_text(self) -> std::result::Result<Vec<Option<String>>, String> {
         match self {
+            // A text that a page holds once can stand in a million rows.
+            Column::Text(values) if values.present.iter().map(ByteArray::len).sum::<usize>() > MOST_TEXT => {
+                Err(format!("more than {MOST_TEXT} bytes of text in one column"))
+            }
             Column::Text(values) => values
                 .spread(|bytes| String::from_utf8(bytes.data().to_vec()))
                 .into_iter()

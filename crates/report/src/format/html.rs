@@ -5,8 +5,9 @@ use tokometer_record::{CellDetail, Comparison, Run, SweepSummary, page};
 
 use super::csv;
 use crate::ReportError;
-use crate::shell::{COMPARE_SCRIPT, Data, Frame, RUN_SCRIPT, Shell};
+use crate::shell::{COMMON_SCRIPT, COMPARE_SCRIPT, Data, Frame, RUN_SCRIPT, Shell};
 use crate::view::View;
+use crate::view::cells::Sheet;
 use crate::view::compare::CompareView;
 use crate::view::sweep::SweepView;
 
@@ -37,6 +38,45 @@ pub(crate) fn run(run: &Run, details: &[CellDetail], shell: &Shell<'_>) -> Resul
         csv: embedded(&|| serde_json::to_string(&csv::render(run)))?,
     };
     Ok(page.render()?)
+}
+
+#[derive(Template)]
+#[template(path = "cell.html")]
+struct CellPage<'a> {
+    view: &'a View,
+    frame: Frame<'a>,
+    sheet: &'a Sheet,
+}
+
+/// The page of one cell; none where there is no cell of this name.
+pub(crate) fn cell(
+    run: &Run,
+    name: &str,
+    detail: Option<&CellDetail>,
+    shell: &Shell<'_>,
+) -> Result<Option<String>, ReportError> {
+    let view = View::with(run, detail.map(std::slice::from_ref).unwrap_or_default());
+    let Some(sheet) = view.sheets.iter().find(|sheet| sheet.name == name) else { return Ok(None) };
+    let page = CellPage { view: &view, frame: Frame::new(shell, COMMON_SCRIPT), sheet };
+    Ok(Some(page.render()?))
+}
+
+/// What a page without a run shows.
+struct Plain<'a> {
+    title: &'a str,
+}
+
+#[derive(Template)]
+#[template(path = "plain.html")]
+struct PlainPage<'a> {
+    view: Plain<'a>,
+    frame: Frame<'a>,
+    content: &'a str,
+}
+
+/// A page of a web site's own.
+pub(crate) fn plain(title: &str, content: &str, shell: &Shell<'_>) -> Result<String, ReportError> {
+    Ok(PlainPage { view: Plain { title }, frame: Frame::new(shell, COMMON_SCRIPT), content }.render()?)
 }
 
 #[derive(Template)]

@@ -4,20 +4,20 @@ use super::Scale;
 
 /// One axis of a chart.
 #[derive(Debug, Clone)]
-pub(crate) struct Axis {
+pub struct Axis {
     /// What it measures, with its unit: `tok/s per request`.
-    pub(crate) label: String,
+    pub label: String,
     /// How values are spread.
-    pub(crate) scale: Scale,
+    pub scale: Scale,
     /// Lowest and highest value.
-    pub(crate) ends: (f64, f64),
+    pub ends: (f64, f64),
     /// Marks: value and text, in rising order.
-    pub(crate) ticks: Vec<(f64, String)>,
+    pub ticks: Vec<(f64, String)>,
 }
 
 impl Axis {
     /// An axis over values, with round marks; none without a value.
-    pub(crate) fn over(
+    pub fn over(
         label: &str,
         scale: Scale,
         values: impl Iterator<Item = f64>,
@@ -29,13 +29,13 @@ impl Axis {
     }
 
     /// An axis with marks at the measured values themselves.
-    pub(crate) fn at(label: &str, scale: Scale, marks: &[(f64, String)]) -> Option<Axis> {
+    pub fn at(label: &str, scale: Scale, marks: &[(f64, String)]) -> Option<Axis> {
         let ends = scale.ends(marks.iter().map(|mark| mark.0))?;
         Some(Axis { label: label.to_owned(), scale, ends, ticks: marks.to_vec() })
     }
 
     /// Where a value stands between the ends, 0 to 1 for those within.
-    pub(crate) fn share(&self, value: f64) -> f64 {
+    pub fn share(&self, value: f64) -> f64 {
         let (low, high) = (self.scale.ruler(self.ends.0), self.scale.ruler(self.ends.1));
         (self.scale.ruler(value) - low) / (high - low)
     }

@@ -4,71 +4,88 @@ use super::{Axis, Drawing, SERIES, escape, short};
 
 /// A chart of one quantity against another.
 #[derive(Debug)]
-pub(crate) struct Chart {
+pub struct Chart {
     /// Name in `id`s; unique on a page.
-    pub(crate) id: String,
+    pub id: String,
     /// What it shows, in short.
-    pub(crate) title: String,
+    pub title: String,
     /// What a reader who cannot see it should know.
-    pub(crate) description: String,
+    pub description: String,
     /// Left to right.
-    pub(crate) x: Axis,
+    pub x: Axis,
     /// Bottom to top.
-    pub(crate) y: Axis,
+    pub y: Axis,
     /// Lines.
-    pub(crate) series: Vec<Series>,
+    pub series: Vec<Series>,
     /// Spans of the x axis with a name, such as the window.
-    pub(crate) bands: Vec<Band>,
+    pub bands: Vec<Band>,
     /// Which way is better: `better ↗`; empty where it has no say.
-    pub(crate) better: &'static str,
+    pub better: &'static str,
 }
 
 /// A line.
 #[derive(Debug)]
-pub(crate) struct Series {
+pub struct Series {
     /// Its name; written at its last point.
-    pub(crate) name: String,
+    pub name: String,
     /// Colour, shape and dash: 0 to 5.
-    pub(crate) style: usize,
+    pub style: usize,
     /// In order.
-    pub(crate) points: Vec<Point>,
-    /// True for a line of steps: each point holds until the next.
-    pub(crate) steps: bool,
+    pub points: Vec<Point>,
+    /// How its points are joined.
+    pub join: Join,
     /// True if points have marks.
-    pub(crate) marks: bool,
+    pub marks: bool,
     /// True if the labels of its points are written.
-    pub(crate) labels: bool,
+    pub labels: bool,
+}
+
+/// How the points of a line are joined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Join {
+    /// Each with the next.
+    Line,
+    /// By steps: each point holds until the next.
+    Steps,
+    /// Not at all.
+    None,
 }
 
 /// A point.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Point {
-    pub(crate) x: f64,
-    pub(crate) y: f64,
+pub struct Point {
+    /// Where it is, left to right.
+    pub x: f64,
+    /// Where it is, bottom to top.
+    pub y: f64,
     /// Ends of its interval on the y axis.
-    pub(crate) interval: Option<[f64; 2]>,
+    pub interval: Option<[f64; 2]>,
     /// Written beside it; empty for none.
-    pub(crate) label: String,
+    pub label: String,
     /// Shown when it is pointed at; empty for none.
-    pub(crate) title: String,
+    pub title: String,
+    /// Address that it leads to; empty for none.
+    pub link: String,
 }
 
 /// A span of the x axis.
 #[derive(Debug)]
-pub(crate) struct Band {
-    pub(crate) from: f64,
-    pub(crate) to: f64,
+pub struct Band {
+    /// Its left end.
+    pub from: f64,
+    /// Its right end.
+    pub to: f64,
     /// Written at its top, or at its foot where it has no width.
-    pub(crate) name: String,
+    pub name: String,
 }
 
 /// The shape of a mark.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Shape(pub(crate) usize);
+pub struct Shape(pub(crate) usize);
 
 impl Shape {
     /// The outline around a centre.
-    pub(crate) fn path(self, at: (f64, f64)) -> String {
+    pub fn path(self, at: (f64, f64)) -> String {
         let (x, y) = (short(at.0), short(at.1));
         match self.0 % SERIES {
             0 => format!("M{x} {y}m-4 0a4 4 0 1 0 8 0a4 4 0 1 0 -8 0z"),
@@ -95,10 +112,13 @@ const BOLD: f64 = 8.0;
 impl Chart {
     /// The chart as an `<svg>` element of this size, to stand in a page. `variant` keeps ids apart where a page has the
     /// chart in several sizes.
-    pub(crate) fn inline(&self, width: f64, height: f64, variant: &str) -> String {
+    pub fn inline(&self, width: f64, height: f64, variant: &str) -> String {
         let id = format!("{}{variant}", self.id);
+        // What is inside of an image can't be reached.
+        let links = self.series.iter().flat_map(|series| &series.points).any(|point| !point.link.is_empty());
+        let role = if links { "group" } else { "img" };
         format!(
-            "<svg class=\"chart\" viewBox=\"0 0 {} {}\" role=\"img\" aria-labelledby=\"{id}-t {id}-d\"><title id=\"{id}-t\">{}</title><desc id=\"{id}-d\">{}</desc>{}</svg>",
+            "<svg class=\"chart\" viewBox=\"0 0 {} {}\" role=\"{role}\" aria-labelledby=\"{id}-t {id}-d\"><title id=\"{id}-t\">{}</title><desc id=\"{id}-d\">{}</desc>{}</svg>",
             short(width),
             short(height),
             escape(&self.title),
@@ -108,7 +128,7 @@ impl Chart {
     }
 
     /// What stands in the `<svg>` element.
-    pub(crate) fn body(&self, width: f64, height: f64) -> String {
+    pub fn body(&self, width: f64, height: f64) -> String {
         let names = self.names();
         let right = names.iter().map(|name| name.chars().count() as f64 * BOLD + 24.0).fold(14.0, f64::max);
         let plot = Plot { left: LEFT, right: width - right, top: TOP, bottom: height - BOTTOM };
@@ -180,7 +200,7 @@ impl Chart {
         let style = series.style % SERIES;
         let at = |point: &Point| (plot.x(&self.x, point.x), plot.y(&self.y, point.y));
         let line = format!("line s{style}");
-        if series.steps {
+        if series.join == Join::Steps {
             let mut corners = Vec::with_capacity(series.points.len() * 2);
             for (place, point) in series.points.iter().enumerate() {
                 let (x, y) = at(point);
@@ -190,7 +210,7 @@ impl Chart {
                 }
             }
             drawing.polyline(&line, corners);
-        } else if series.points.len() > 1 {
+        } else if series.join == Join::Line && series.points.len() > 1 {
             drawing.polyline(&line, series.points.iter().map(at));
         }
         // Where the last label ends, so that none is written over another.
@@ -217,7 +237,15 @@ impl Chart {
                     );
                 }
             }
+            if !point.link.is_empty() {
+                // The table behind the chart has the same links: there is no stop for Tab at each mark.
+                let (link, title) = (escape(&point.link), escape(&point.title));
+                drawing.put(format_args!("<a href=\"{link}\" tabindex=\"-1\" aria-label=\"{title}\">"));
+            }
             drawing.mark(&format!("mark s{style}"), Shape(style), (x, y), &point.title);
+            if !point.link.is_empty() {
+                drawing.put(format_args!("</a>"));
+            }
             if series.labels && !point.label.is_empty() {
                 let half = point.label.chars().count() as f64 * LETTER / 2.0;
                 let free = written.is_none_or(|(end, height): (f64, f64)| {

@@ -2,7 +2,7 @@
 
 /// How values are spread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Scale {
+pub enum Scale {
     /// Evenly, from zero on.
     Linear,
     /// By doubling: contexts and concurrency.
@@ -16,7 +16,7 @@ const MOST_TICKS: usize = 7;
 
 impl Scale {
     /// A value on the scale's own ruler.
-    pub(crate) fn ruler(self, value: f64) -> f64 {
+    pub fn ruler(self, value: f64) -> f64 {
         match self {
             Scale::Linear => value,
             Scale::Log2 => value.max(f64::MIN_POSITIVE).log2(),
@@ -26,7 +26,7 @@ impl Scale {
 
     /// The ends of an axis that holds all of the values with a little room; none without a value that the scale has a
     /// place for.
-    pub(crate) fn ends(self, values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
+    pub fn ends(self, values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
         let fits = |value: &f64| value.is_finite() && (self == Scale::Linear || *value > 0.0);
         let (low, high) = values
             .filter(fits)
@@ -44,7 +44,7 @@ impl Scale {
     }
 
     /// Round values between two ends: 1, 2, 5 and their tenfolds.
-    pub(crate) fn ticks(self, low: f64, high: f64) -> Vec<f64> {
+    pub fn ticks(self, low: f64, high: f64) -> Vec<f64> {
         match self {
             Scale::Linear => linear_ticks(low, high),
             Scale::Log2 | Scale::Log10 => log_ticks(low, high),

@@ -6,7 +6,7 @@ use tokometer_record::{Cell, Distribution, Phase, Run, Status, context_label};
 use super::faces::accelerators;
 use super::matrix::shown_rate;
 use crate::number;
-use crate::svg::{Axis, Band, Chart, Point, SERIES, Scale, Series};
+use crate::svg::{Axis, Band, Chart, Join, Point, SERIES, Scale, Series};
 
 /// TTFT of a cold prompt by context, the other side of the prefill rate; none with fewer than two.
 pub(crate) fn prefill(run: &Run) -> Option<Chart> {
@@ -35,6 +35,7 @@ pub(crate) fn prefill(run: &Run) -> Option<Chart> {
             interval: ttft.min.zip(ttft.max).filter(|_| ttft.n > Some(1)).map(|(low, high)| [low, high]),
             label: time(*median),
             title: format!("{} prompt: {}", context_label(cell.context_nominal), time(*median)),
+            ..Point::default()
         })
         .collect();
     let said: Vec<String> = points.iter().map(|point| point.title.clone()).collect();
@@ -53,7 +54,7 @@ pub(crate) fn prefill(run: &Run) -> Option<Chart> {
             name: "Prefill".to_owned(),
             style: 0,
             points,
-            steps: false,
+            join: Join::Line,
             marks: true,
             labels: true,
         }],
@@ -87,7 +88,7 @@ pub(crate) fn interactivity(run: &Run) -> Option<Chart> {
             name: context_label(context),
             style: place % SERIES,
             points: points(run, context, count.unwrap_or(1.0), unit),
-            steps: false,
+            join: Join::Line,
             marks: true,
             labels: false,
         })
@@ -181,6 +182,7 @@ pub(crate) fn points(run: &Run, context: u64, accelerators: f64, unit: &str) -> 
                     number::rate(each),
                     number::rate(total / accelerators)
                 ),
+                ..Point::default()
             })
         })
         .collect()

@@ -4,12 +4,12 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use tokometer_analysis::{CompareOptions, DEFAULT_LEVEL, compare, users_by_medians};
+use tokometer_browser::{Browser, SEEN, axe_now};
 use tokometer_record::Run;
 use tokometer_record::comparison::ServiceLevel;
 use tokometer_report::{compare_page, html};
 
-use crate::reading::{self, SEEN};
-use crate::webdriver::Browser;
+use crate::reading;
 use crate::{fits, is_dark_at_night, loads_nothing, open_page};
 
 /// Every view of a comparison, on every screen, and for everybody.
@@ -135,7 +135,7 @@ pub(crate) fn reports_lie_side_by_side(browser: &Browser, run: &Run, other: &Run
         assert!(said.as_str().unwrap().contains(part), "{part}: {said}");
     }
     if let Some(axe) = axe {
-        reading::axe_now(browser, axe, "beside another report");
+        axe_now(browser, axe, "beside another report");
     }
     crate::screenful(browser, "beside", 360);
     crate::screenful(browser, "beside", 1400);

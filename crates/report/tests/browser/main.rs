@@ -12,30 +12,22 @@ mod hostile;
 mod reading;
 #[path = "../it/support.rs"]
 mod support;
-mod webdriver;
 
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
+use tokometer_browser::{Browser, CONTRAST, artifacts, axe_now, fits, pictures_of};
 use tokometer_record::Run;
 use tokometer_report::{html, page};
-use webdriver::Browser;
-
-/// Text below 4.5 to 1 against what is behind it, each as `ratio text`.
-const CONTRAST: &str = include_str!("contrast.js");
 
 #[test]
 fn pages_in_a_browser() {
-    if std::env::var("TOKOMETER_BROWSER").as_deref() != Ok("1") {
-        println!("skipped: set TOKOMETER_BROWSER=1 to run it");
+    if !tokometer_browser::is_wanted() {
         return;
     }
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
     let browser = Browser::start(&folder);
-    let axe = std::env::var_os("TOKOMETER_AXE").map(|path| std::fs::read_to_string(path).unwrap());
-    if axe.is_none() {
-        println!("axe-core is not run: set TOKOMETER_AXE to its axe.min.js");
-    }
+    let axe = tokometer_browser::axe();
     for (name, run, cells, with_traces) in [
         ("h200", support::h200(), 48, false),
         ("rtx", support::rtx(), 48, false),
@@ -82,7 +74,7 @@ fn pages_in_a_browser() {
         let details = support::details(&run);
         let file = open_page(&browser, &folder, name, &page(&run, &details).unwrap());
         if let Some(axe) = axe.as_ref().filter(|_| name != "full") {
-            reading::axe_now(&browser, axe, name);
+            axe_now(&browser, axe, name);
         }
         fits_every_width(&browser, name != "one-cell");
         pictures(&browser, name);
@@ -173,15 +165,6 @@ fn fits_every_width(browser: &Browser, scrolls: bool) {
     assert_eq!(sticky, json!([300, true, true]), "the first column stays while the matrix scrolls");
 }
 
-/// Nothing is wider than the screen, whatever its width.
-fn fits(browser: &Browser) {
-    for width in [360, 480, 720, 900, 1100, 1400, 1920] {
-        browser.screen(width, 800, width < 500);
-        let found = browser.run("return [document.documentElement.scrollWidth, innerWidth]");
-        assert_eq!(found, json!([width, width]), "the page is wider than {width}");
-    }
-}
-
 /// No column of the table of all measurements is cut on a desk; on a phone a shadow tells that it goes on.
 fn all_measurements_fit_a_desk(browser: &Browser) {
     let hidden = || {
@@ -219,29 +202,6 @@ fn few_columns_fit(browser: &Browser, columns: usize) {
     let widest = browser
         .run("return Math.max(...[...document.querySelectorAll('.matrix td')].map((td) => td.offsetWidth))");
     assert!(widest.as_i64().unwrap() <= 240, "a cell of {columns} columns is {widest} px wide");
-}
-
-/// Where pictures go; none where none are wanted.
-fn artifacts() -> Option<PathBuf> {
-    let folder = PathBuf::from(std::env::var_os("TOKOMETER_ARTIFACTS")?);
-    std::fs::create_dir_all(&folder).unwrap();
-    Some(folder)
-}
-
-/// A page at three widths, by day and night, and on paper.
-fn pictures_of(browser: &Browser, name: &str) {
-    let Some(folder) = artifacts() else { return };
-    for width in [360, 900, 1400] {
-        for scheme in ["light", "dark"] {
-            browser.screen(width, 900, width < 500);
-            browser.medium("", scheme);
-            std::fs::write(folder.join(format!("{name}-{width}-{scheme}.png")), browser.picture()).unwrap();
-        }
-    }
-    browser.screen(1040, 900, false);
-    browser.medium("print", "dark");
-    std::fs::write(folder.join(format!("{name}-print.png")), browser.picture()).unwrap();
-    browser.medium("", "light");
 }
 
 /// What is on a screen of this width.

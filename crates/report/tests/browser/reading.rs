@@ -5,11 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::webdriver::Browser;
-
-/// Which of some elements are seen, by id or class.
-pub(crate) const SEEN: &str =
-    "const seen = (selector) => [...document.querySelectorAll(selector)].filter((e) => e.checkVisibility());";
+use tokometer_browser::{Browser, SEEN, axe_now};
 
 /// Each view shows its own figures, words and legend, and no others.
 pub(crate) fn views_switch(browser: &Browser) {
@@ -268,13 +264,4 @@ pub(crate) fn axe_finds_nothing(browser: &Browser, axe: &str, cell: Option<&str>
     browser.screen(360, 800, true);
     axe_now(browser, axe, "phone");
     browser.screen(1400, 900, false);
-}
-
-/// No rule of axe-core is broken by what is on the screen.
-pub(crate) fn axe_now(browser: &Browser, axe: &str, place: &str) {
-    let found = browser.run(&format!(
-        "{axe}; return axe.run(document, {{ resultTypes: ['violations'] }}).then((result) => result.violations.map(
-           (rule) => `${{rule.id}}: ${{rule.nodes.slice(0, 3).map((node) => node.html.slice(0, 160) + ' ' + (node.any[0]?.message ?? '')).join(' | ')}}`))"
-    ));
-    assert_eq!(found, json!([]), "{place}");
 }

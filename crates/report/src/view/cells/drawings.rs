@@ -3,7 +3,7 @@
 use tokometer_record::{CellDetail, Curve, RateSeries};
 
 use crate::number;
-use crate::svg::{Axis, Band, Chart, Point, Scale, Series};
+use crate::svg::{Axis, Band, Chart, Join, Point, Scale, Series};
 
 const SIZE: (f64, f64) = (460.0, 210.0);
 
@@ -51,7 +51,7 @@ fn over_time(cell: &str, rate: &RateSeries) -> Option<Chart> {
             name: String::new(),
             style: 0,
             points,
-            steps: true,
+            join: Join::Steps,
             marks: false,
             labels: false,
         }],
@@ -101,7 +101,7 @@ fn cumulative(cell: &str, kind: &str, name: &str, curve: &Curve) -> Option<Chart
             name: String::new(),
             style: 0,
             points,
-            steps: true,
+            join: Join::Steps,
             marks: false,
             labels: false,
         }],

@@ -4,7 +4,7 @@ use tokometer_record::{Phase, Run, Status, context_label};
 
 use super::letter;
 use crate::number;
-use crate::svg::{Axis, Chart, Point, SERIES, Scale, Series};
+use crate::svg::{Axis, Chart, Join, Point, SERIES, Scale, Series};
 use crate::view::charts;
 use crate::view::faces::accelerators;
 
@@ -106,7 +106,7 @@ fn lines(runs: &[Run], points: impl Fn(&Run) -> Vec<Point>) -> Vec<Series> {
             name: letter(place).to_owned(),
             style: place % SERIES,
             points: points(run),
-            steps: false,
+            join: Join::Line,
             marks: true,
             labels: false,
         })

@@ -8,7 +8,8 @@ use std::process::{Child, Command, Stdio};
 use serde_json::{Value, json};
 
 /// A headless Chromium behind a chromedriver of its own.
-pub(crate) struct Browser {
+#[derive(Debug)]
+pub struct Browser {
     driver: Child,
     port: u16,
     session: String,
@@ -17,7 +18,7 @@ pub(crate) struct Browser {
 
 impl Browser {
     /// Starts chromedriver on a free port and opens a session with an empty profile in `folder`.
-    pub(crate) fn start(folder: &Path) -> Browser {
+    pub fn start(folder: &Path) -> Browser {
         let profile = folder.join(format!("profile-{}", std::process::id()));
         let program = std::env::var("CHROMEDRIVER").unwrap_or_else(|_| "chromedriver".to_owned());
         let mut driver = Command::new(&program)
@@ -63,44 +64,49 @@ impl Browser {
     }
 
     /// Opens a file.
-    pub(crate) fn open(&self, file: &Path) {
-        self.command("url", &json!({ "url": format!("file://{}", file.display()) }));
+    pub fn open(&self, file: &Path) {
+        self.go(&format!("file://{}", file.display()));
+    }
+
+    /// Opens an address.
+    pub fn go(&self, address: &str) {
+        self.command("url", &json!({ "url": address }));
     }
 
     /// Runs a function body in the page and returns what it returns.
-    pub(crate) fn run(&self, script: &str) -> Value {
+    pub fn run(&self, script: &str) -> Value {
         self.command("execute/sync", &json!({ "script": script, "args": [] }))
     }
 
     /// Sends a command of the DevTools protocol.
-    pub(crate) fn devtools(&self, command: &str, parameters: &Value) -> Value {
+    pub fn devtools(&self, command: &str, parameters: &Value) -> Value {
         self.command("goog/cdp/execute", &json!({ "cmd": command, "params": parameters }))
     }
 
     /// The entries of a log since it was last read: `browser` or `performance`.
-    pub(crate) fn log(&self, kind: &str) -> Vec<Value> {
+    pub fn log(&self, kind: &str) -> Vec<Value> {
         self.command("se/log", &json!({ "type": kind })).as_array().unwrap().clone()
     }
 
     /// Sets the size of the screen.
-    pub(crate) fn screen(&self, width: u32, height: u32, mobile: bool) {
+    pub fn screen(&self, width: u32, height: u32, mobile: bool) {
         let metrics = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": mobile });
         self.devtools("Emulation.setDeviceMetricsOverride", &metrics);
     }
 
     /// Sets the medium (`""`, `print`) and the colour scheme (`light`, `dark`).
-    pub(crate) fn medium(&self, medium: &str, scheme: &str) {
+    pub fn medium(&self, medium: &str, scheme: &str) {
         let features = json!([{ "name": "prefers-color-scheme", "value": scheme }]);
         self.devtools("Emulation.setEmulatedMedia", &json!({ "media": medium, "features": features }));
     }
 
     /// Presses a key: `ArrowLeft`, `Enter`, `?`.
-    pub(crate) fn key(&self, key: &str) {
+    pub fn key(&self, key: &str) {
         self.chord(key, false);
     }
 
     /// Presses a key, with Ctrl held down or not.
-    pub(crate) fn chord(&self, key: &str, control: bool) {
+    pub fn chord(&self, key: &str, control: bool) {
         let code = match key {
             "Tab" => 9,
             "Enter" => 13,
@@ -133,13 +139,13 @@ impl Browser {
     }
 
     /// The whole page as PNG.
-    pub(crate) fn picture(&self) -> Vec<u8> {
+    pub fn picture(&self) -> Vec<u8> {
         let options = json!({ "format": "png", "captureBeyondViewport": true });
         decode(self.devtools("Page.captureScreenshot", &options)["data"].as_str().unwrap())
     }
 
     /// What is on the screen as PNG.
-    pub(crate) fn screenful(&self) -> Vec<u8> {
+    pub fn screenful(&self) -> Vec<u8> {
         decode(self.devtools("Page.captureScreenshot", &json!({ "format": "png" }))["data"].as_str().unwrap())
     }
 

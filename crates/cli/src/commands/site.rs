@@ -1,0 +1,72 @@
+//! `tokometer site …`: what is done beside the server, on its host.
+
+use tokometer_site::{Config, Limits, SiteError, host};
+
+use crate::args::site::{DataArgs, SiteArgs, SiteCommand};
+use crate::failure::Hinted;
+use crate::{out, site_data};
+
+/// Does it.
+pub(crate) fn site(args: SiteArgs) -> anyhow::Result<u8> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(command(args.command)).map_err(hinted)
+}
+
+/// A refusal of the site with its next step on a line of its own.
+fn hinted(error: anyhow::Error) -> anyhow::Error {
+    match error.downcast::<SiteError>() {
+        Ok(SiteError::Refused { what, hint }) => Hinted::new(what, hint).into(),
+        Ok(error) => error.into(),
+        Err(error) => error,
+    }
+}
+
+async fn command(command: SiteCommand) -> anyhow::Result<u8> {
+    match command {
+        SiteCommand::Invite { role, url, data } => {
+            let role = role.parse().map_err(|why: String| Hinted::usage(why, "see --help"))?;
+            let config = config(data)?;
+            let url = match url {
+                Some(url) => url,
+                None => site_data::address(&config.data)?.unwrap_or_else(|| config.url()),
+            };
+            let code = host::invite(&config, role).await?;
+            // Told once, to who asked for it: only its hash is kept.
+            out::result_line(&format!("{}/invitation/{}", url.trim_end_matches('/'), code.expose()))?;
+        }
+        SiteCommand::Users { data } => out::result(&host::users(&config(data)?).await?)?,
+        SiteCommand::Token { user, scopes, label, days, data } => {
+            let scopes = scopes.parse().map_err(|why: String| Hinted::usage(why, "see --help"))?;
+            let token = host::new_token(&config(data)?, &user, scopes, &label, days).await?;
+            out::result_line(token.expose())?;
+        }
+        SiteCommand::Revoke { token, data } => {
+            host::revoke(&config(data)?, &token).await?;
+            out::say(&format!("token {token} no longer holds"));
+        }
+        SiteCommand::Disable { user, reason, data } => {
+            host::disable(&config(data)?, &user, &reason).await?;
+            out::say(&format!("the account {user} is closed"));
+        }
+        SiteCommand::Backup { to, data } => {
+            let done = host::backup(&config(data)?, &to).await?;
+            out::say(&format!("{done} are in {}", to.display()));
+        }
+        SiteCommand::Restore { from, data } => {
+            let config = config(data)?;
+            let done = host::restore(&from, &config).await?;
+            out::say(&format!("{done} are in {}", config.data.display()));
+        }
+    }
+    Ok(0)
+}
+
+fn config(data: DataArgs) -> anyhow::Result<Config> {
+    Ok(Config {
+        listen: ([127, 0, 0, 1], 8787).into(),
+        data: site_data::folder(data.data)?,
+        base_url: None,
+        behind_proxy: false,
+        limits: Limits::default(),
+    })
+}

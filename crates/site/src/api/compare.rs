@@ -1,0 +1,47 @@
+//! Runs side by side.
+
+use axum::Json;
+use axum::extract::{RawQuery, State};
+use serde_json::Value;
+use tokometer_analysis::{CompareOptions, compare as analyse};
+use tokometer_record::{Comparison, Run};
+
+use super::runs::shown;
+use crate::app::App;
+use crate::problem::Problem;
+
+pub(crate) async fn compare(
+    State(app): State<App>,
+    RawQuery(query): RawQuery,
+) -> Result<Json<Value>, Problem> {
+    let (comparison, _) = of_query(&app, &query.unwrap_or_default()).await?;
+    Ok(Json(serde_json::to_value(comparison).unwrap_or_default()))
+}
+
+/// The comparison that an address asks for (`base=ID&to=ID,ID`), and the runs that it is of.
+async fn of_query(app: &App, query: &str) -> Result<(Comparison, Vec<Run>), Problem> {
+    let mut ids: Vec<String> = Vec::new();
+    for name in ["base", "to"] {
+        let values = form_urlencoded::parse(query.as_bytes()).filter(|(key, _)| key == name);
+        ids.extend(values.flat_map(|(_, value)| value.split(',').map(str::to_owned).collect::<Vec<_>>()));
+    }
+    ids.retain(|id| !id.is_empty());
+    of_runs(app, &ids).await
+}
+
+/// The comparison of these runs, the first as its base.
+pub(crate) async fn of_runs(app: &App, ids: &[String]) -> Result<(Comparison, Vec<Run>), Problem> {
+    let bad =
+        |detail: String| Problem::bad("bad_comparison", detail, "name two to six runs: ?base=ID&to=ID,ID");
+    if ids.len() > Comparison::MOST_RUNS {
+        return Err(bad(format!("more than {} runs", Comparison::MOST_RUNS)));
+    }
+    let mut runs = Vec::new();
+    for id in ids {
+        runs.push(shown(app, id, None).await?.run);
+    }
+    let work = tokio::task::spawn_blocking(move || {
+        analyse(&runs, &CompareOptions::default()).map(|comparison| (comparison, runs))
+    });
+    work.await.map_err(|_| Problem::internal())?.map_err(|error| bad(error.to_string()))
+}

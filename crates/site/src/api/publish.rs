@@ -1,0 +1,191 @@
+//! Publishing: a dry run, and the real thing.
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use http::{HeaderMap, StatusCode};
+use serde_json::{Value, json};
+use tokometer_record::store::sha256;
+use tokometer_record::verification::Level;
+
+use crate::account::Caller;
+use crate::app::App;
+use crate::clock;
+use crate::domain::{Action, NewRun, Publication, RunRow, Scope};
+use crate::facts;
+use crate::problem::Problem;
+use crate::trust::{self, Checked};
+use crate::web::body;
+use crate::web::limits::Doing;
+
+/// Header with a key of the client's own, which a retry brings again.
+const KEY_HEADER: &str = "idempotency-key";
+/// Longest key, characters.
+const KEY_LENGTH: usize = 100;
+/// Warnings that an answer names.
+const NAMED: usize = 50;
+
+/// Does all that publishing does, and keeps nothing.
+pub(crate) async fn validate(
+    State(app): State<App>,
+    caller: Caller,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Json<Value>, Problem> {
+    let bytes = receive(&app, &caller, &headers, body).await?;
+    let (row, checked) = check(&app, &caller, bytes).await?;
+    Ok(Json(answer(&app, &row, &checked, "valid")))
+}
+
+/// Publishes a run whose files are there.
+pub(crate) async fn publish(
+    State(app): State<App>,
+    caller: Caller,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Problem> {
+    let result = take(&app, &caller, &headers, body).await;
+    match &result {
+        Ok((_, outcome)) => app.metrics.uploaded(outcome),
+        Err(problem) => app.metrics.uploaded(problem.code),
+    }
+    result.map(|(response, _)| response)
+}
+
+async fn take(
+    app: &App,
+    caller: &Caller,
+    headers: &HeaderMap,
+    body: Body,
+) -> Result<(Response, &'static str), Problem> {
+    let key = key(headers)?;
+    let bytes = receive(app, caller, headers, body).await?;
+    let body_sha256 = sha256(&bytes);
+    // A retry is answered without checking all of it again.
+    if let Some(key) = &key
+        && let Some((run_id, before)) = app.store.idempotent(&caller.user.id, key).await?
+    {
+        return if before == body_sha256 { replayed(app, &run_id).await } else { Err(key_reused()) };
+    }
+    let (row, checked) = check(app, caller, bytes).await?;
+    let answer = answer(app, &row, &checked, "created");
+    let id = row.id.clone();
+    let new = NewRun {
+        user_id: caller.user.id.clone(),
+        cells: facts::cells(&checked.run),
+        document: serde_json::to_vec(&checked.run).map_err(|_| Problem::internal())?,
+        verification: serde_json::to_vec(&checked.verification).map_err(|_| Problem::internal())?,
+        artefacts: trust::files(&checked.run),
+        prints: checked.prints,
+        idempotency: key.map(|key| (key, body_sha256)),
+        log: checked.implausible.map(|why| (Action::Implausible, why)).into_iter().collect(),
+        row,
+    };
+    match app.store.publish(new).await? {
+        Publication::Created => {
+            tracing::info!(run = id, user = caller.user.handle, "published");
+            let location = [("location", format!("{}/r/{id}", app.config.url()))];
+            Ok(((StatusCode::CREATED, location, Json(answer)).into_response(), "created"))
+        }
+        Publication::Replayed { run_id } => replayed(app, &run_id).await,
+        Publication::KeyReused => Err(key_reused()),
+        Publication::Taken => Err(Problem::new(
+            StatusCode::CONFLICT,
+            "id_taken",
+            "a run with this id is published with another content, or by somebody else",
+            "change title and note with PATCH /api/v1/runs/ID; for other numbers measure again",
+        )),
+        Publication::SameEvents { run_id } => Err(Problem::new(
+            StatusCode::CONFLICT,
+            "same_events",
+            format!("a trace of this run has the same events as one of run {run_id}"),
+            "a measurement is published once; to confirm a run, measure again",
+        )),
+        Publication::Missing { sha256 } => Err(missing(&sha256)),
+    }
+}
+
+async fn receive(app: &App, caller: &Caller, headers: &HeaderMap, body: Body) -> Result<Bytes, Problem> {
+    caller.needs(Scope::Publish)?;
+    let limits = &app.config.limits;
+    app.limiter
+        .take(Doing::Uploading, caller.whose(), limits.uploads)
+        .map_err(|wait| Problem::too_many("uploads", wait))?;
+    body::unpack(headers, body, limits.run_bytes, limits.document_bytes, limits).await
+}
+
+/// The row and all that was found, of an upload that holds.
+async fn check(app: &App, caller: &Caller, bytes: Bytes) -> Result<(RunRow, Checked), Problem> {
+    let (run, _) = trust::document(&bytes)?;
+    let names: Vec<String> = trust::files(&run).into_iter().map(|(_, sha256)| sha256).collect();
+    let absent = app.store.missing_artefacts(&names).await?;
+    if !absent.is_empty() {
+        return Err(missing(&absent));
+    }
+    let checked = trust::check(app, bytes).await?;
+    let row = facts::row(&checked.run, &caller.user.handle, checked.evidence.clone(), clock::now());
+    Ok((row, checked))
+}
+
+fn answer(app: &App, row: &RunRow, checked: &Checked, outcome: &str) -> Value {
+    let findings = &checked.verification;
+    let warnings: Vec<Value> = findings
+        .of_level(Level::Warning)
+        .take(NAMED)
+        .map(|finding| json!({"cell": finding.cell, "text": finding.text}))
+        .collect();
+    json!({
+        "outcome": outcome,
+        "id": row.id,
+        "url": format!("{}/r/{}", app.config.url(), row.id),
+        "shelf": row.shelf,
+        "evidence": {"level": row.evidence.level.code(), "words": row.evidence.level.words(), "reasons": row.evidence.reasons},
+        "content_sha256": row.content_sha256,
+        "warnings": warnings,
+    })
+}
+
+async fn replayed(app: &App, run_id: &str) -> Result<(Response, &'static str), Problem> {
+    let row = app.store.row(run_id).await?.ok_or_else(Problem::internal)?;
+    let answer = json!({
+        "outcome": "replayed",
+        "id": row.id,
+        "url": format!("{}/r/{}", app.config.url(), row.id),
+        "shelf": row.shelf,
+        "evidence": {"level": row.evidence.level.code(), "words": row.evidence.level.words(), "reasons": row.evidence.reasons},
+        "content_sha256": row.content_sha256,
+        "warnings": [],
+    });
+    Ok(((StatusCode::OK, Json(answer)).into_response(), "replayed"))
+}
+
+fn key(headers: &HeaderMap) -> Result<Option<String>, Problem> {
+    let Some(value) = headers.get(KEY_HEADER) else { return Ok(None) };
+    let plain = |text: &&str| {
+        !text.is_empty() && text.len() <= KEY_LENGTH && text.bytes().all(|byte| byte.is_ascii_graphic())
+    };
+    value.to_str().ok().filter(plain).map(|text| Some(text.to_owned())).ok_or_else(|| {
+        Problem::bad("bad_key", "the Idempotency-Key is empty, too long, or no plain text", "send a UUID")
+    })
+}
+
+fn key_reused() -> Problem {
+    Problem::new(
+        StatusCode::CONFLICT,
+        "key_reused",
+        "this Idempotency-Key came before with another body",
+        "take a new key for a new upload",
+    )
+}
+
+fn missing(sha256: &[String]) -> Problem {
+    Problem::new(
+        StatusCode::CONFLICT,
+        "missing_files",
+        format!("{} files that the record names are not here", sha256.len()),
+        "send each with PUT /api/v1/artefacts/SHA256, then this request again",
+    )
+    .with("missing", json!(sha256))
+}

@@ -1,0 +1,88 @@
+//! What every handler has at hand, and the table of addresses.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::routing::get;
+use tokio::sync::{RwLock, Semaphore};
+
+use crate::artefacts::Artefacts;
+use crate::config::Config;
+use crate::store::Store;
+use crate::web::limits::Limiter;
+use crate::web::metrics::Metrics;
+use crate::{api, files, operations, pages, web};
+
+/// What every handler has at hand.
+#[derive(Clone)]
+pub struct App(Arc<Inner>);
+
+/// The parts of [`App`].
+pub struct Inner {
+    /// Users, runs, moderation.
+    pub store: Arc<dyn Store>,
+    /// Files by hash.
+    pub artefacts: Arc<dyn Artefacts>,
+    /// What the site was started with.
+    pub config: Config,
+    /// How often clients did what.
+    pub(crate) limiter: Limiter,
+    /// What is counted.
+    pub(crate) metrics: Metrics,
+    /// Room for the analysis of uploads.
+    pub(crate) checks: Semaphore,
+    /// Room for pictures and other files that are being made.
+    pub(crate) drawing: Semaphore,
+    /// Room for files that are being received.
+    pub(crate) receiving: Semaphore,
+    /// Held shared while a file is added, alone while loose ones are cleared away.
+    pub(crate) files: RwLock<()>,
+    /// What pages draw once.
+    pub(crate) kept: pages::Kept,
+}
+
+impl std::ops::Deref for App {
+    type Target = Inner;
+
+    fn deref(&self) -> &Inner {
+        &self.0
+    }
+}
+
+impl std::fmt::Debug for App {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("App").field("config", &self.config).finish_non_exhaustive()
+    }
+}
+
+impl App {
+    /// Puts the parts together.
+    pub fn new(store: Arc<dyn Store>, artefacts: Arc<dyn Artefacts>, config: Config) -> App {
+        let limits = &config.limits;
+        App(Arc::new(Inner {
+            limiter: Limiter::default(),
+            metrics: Metrics::default(),
+            checks: Semaphore::new(limits.checks),
+            drawing: Semaphore::new(limits.checks),
+            receiving: Semaphore::new(limits.receiving),
+            files: RwLock::new(()),
+            kept: pages::Kept::default(),
+            store,
+            artefacts,
+            config,
+        }))
+    }
+
+    /// Every address of the site.
+    pub fn router(&self) -> Router {
+        let routes = Router::new()
+            .nest("/api/v1", api::routes())
+            .route("/health/live", get(operations::live))
+            .route("/health/ready", get(operations::ready))
+            .route("/metrics", get(operations::metrics))
+            .merge(files::routes())
+            .merge(pages::routes())
+            .fallback(pages::fault::nothing_here);
+        web::around(routes, self.clone()).with_state(self.clone())
+    }
+}

@@ -1,0 +1,180 @@
+//! Users, their tokens and sessions.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use super::Millis;
+
+/// What a user may do. Each role may do all that those before it may.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// Publishes runs, and edits the notes of the own ones.
+    Publisher,
+    /// Withdraws and restores any run, with a reason that is public; closes reports of problems.
+    Moderator,
+    /// Invites users.
+    Admin,
+}
+
+impl Role {
+    /// The word in files and answers.
+    pub fn code(self) -> &'static str {
+        match self {
+            Role::Publisher => "publisher",
+            Role::Moderator => "moderator",
+            Role::Admin => "admin",
+        }
+    }
+}
+
+impl FromStr for Role {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Role, String> {
+        [Role::Publisher, Role::Moderator, Role::Admin]
+            .into_iter()
+            .find(|role| role.code() == text)
+            .ok_or_else(|| format!("{text:?} is no role; use publisher, moderator or admin"))
+    }
+}
+
+/// Somebody with an account.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct User {
+    /// UUID.
+    pub id: String,
+    /// The public name.
+    pub handle: String,
+    /// What they may do.
+    pub role: Role,
+    /// When the account was made.
+    pub created_at: Millis,
+    /// When it was closed.
+    pub disabled_at: Option<Millis>,
+}
+
+/// What a token is good for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scope {
+    /// To ask who one is.
+    Read,
+    /// To publish runs and to revise the own ones.
+    Publish,
+    /// To withdraw and restore runs and to close reports, where the user's role allows it.
+    Moderate,
+    /// To invite users, where the user's role allows it.
+    Admin,
+}
+
+impl Scope {
+    /// All of them.
+    pub const ALL: [Scope; 4] = [Scope::Read, Scope::Publish, Scope::Moderate, Scope::Admin];
+
+    /// The word in files and answers.
+    pub fn code(self) -> &'static str {
+        match self {
+            Scope::Read => "read",
+            Scope::Publish => "publish",
+            Scope::Moderate => "moderate",
+            Scope::Admin => "admin",
+        }
+    }
+}
+
+/// The scopes of one token.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct Scopes(pub Vec<Scope>);
+
+impl Scopes {
+    /// Every scope that a user of this role can use.
+    pub fn of_role(role: Role) -> Scopes {
+        let most = match role {
+            Role::Publisher => 2,
+            Role::Moderator => 3,
+            Role::Admin => 4,
+        };
+        Scopes(Scope::ALL[..most].to_vec())
+    }
+
+    /// True if `scope` is among them.
+    pub fn has(&self, scope: Scope) -> bool {
+        self.0.contains(&scope)
+    }
+}
+
+impl fmt::Display for Scopes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let words: Vec<&str> = self.0.iter().map(|scope| scope.code()).collect();
+        f.write_str(&words.join(" "))
+    }
+}
+
+impl FromStr for Scopes {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Scopes, String> {
+        let scope = |word: &str| {
+            Scope::ALL
+                .into_iter()
+                .find(|scope| scope.code() == word)
+                .ok_or_else(|| format!("{word:?} is no scope; use read, publish, moderate, admin"))
+        };
+        text.split_whitespace().map(scope).collect::<Result<Vec<_>, _>>().map(Scopes)
+    }
+}
+
+/// A token to be stored: never the token itself.
+#[derive(Debug, Clone)]
+pub struct NewToken {
+    /// Its public part, by which it is found.
+    pub id: String,
+    /// SHA-256 of the whole token.
+    pub hash: [u8; 32],
+    /// Whose it is.
+    pub user_id: String,
+    /// What it is good for.
+    pub scopes: Scopes,
+    /// What the user calls it.
+    pub label: String,
+    /// Until when it holds; none: until it is revoked.
+    pub expires_at: Option<Millis>,
+}
+
+/// A token as it is stored.
+#[derive(Debug, Clone)]
+pub struct TokenRow {
+    /// Its public part.
+    pub id: String,
+    /// SHA-256 of the whole token.
+    pub hash: Vec<u8>,
+    /// Whose it is.
+    pub user: User,
+    /// What it is good for.
+    pub scopes: Scopes,
+    /// What the user calls it.
+    pub label: String,
+    /// When it was made.
+    pub created_at: Millis,
+    /// Until when it holds.
+    pub expires_at: Option<Millis>,
+    /// When it was last used, to the hour.
+    pub last_used_at: Option<Millis>,
+    /// When it was revoked.
+    pub revoked_at: Option<Millis>,
+}
+
+/// Somebody who signed in with a browser.
+#[derive(Debug, Clone)]
+pub struct Session {
+    /// Who.
+    pub user: User,
+    /// What each form of the session must bring along.
+    pub form_key: String,
+    /// Until when it holds.
+    pub expires_at: Millis,
+}

@@ -1,0 +1,27 @@
+//! What operators ask: does it live, can it work, what did it count.
+
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use http::StatusCode;
+use http::header::CONTENT_TYPE;
+
+use crate::app::App;
+use crate::problem::Problem;
+
+/// The process answers.
+pub(crate) async fn live() -> &'static str {
+    "live\n"
+}
+
+/// Database and files can be written.
+pub(crate) async fn ready(State(app): State<App>) -> Result<&'static str, Problem> {
+    app.store.ready().await?;
+    app.artefacts.ready().await?;
+    Ok("ready\n")
+}
+
+/// Counters for Prometheus. They tell nothing of users, so anybody may read them.
+pub(crate) async fn metrics(State(app): State<App>) -> Response {
+    let text = app.metrics.text();
+    (StatusCode::OK, [(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text).into_response()
+}

@@ -1,0 +1,71 @@
+//! The pages for readers: server-rendered, whole without scripts, their state in the address.
+//!
+//! A run's page and a comparison are those of `tokometer-report`, in the site's frame ([`frame`]); the others stand in
+//! the same frame and have the same style. Foreign text reaches a page through askama's escaping alone. A refusal
+//! becomes a page where a reader asked ([`fault::for_readers`]).
+
+mod account;
+mod assets;
+mod compare;
+mod entity;
+mod facets;
+pub(crate) mod fault;
+mod frame;
+mod index;
+mod kept;
+mod links;
+mod method;
+mod moderation;
+mod pack;
+mod reading;
+mod rows;
+mod run;
+mod run_files;
+mod scatter;
+mod series;
+mod words;
+
+use axum::Router;
+use axum::middleware;
+use axum::routing::{get, post};
+
+use crate::app::App;
+
+pub(crate) use kept::Kept;
+
+/// Their addresses.
+pub(crate) fn routes() -> Router<App> {
+    Router::new()
+        .route("/", get(index::index))
+        .route("/runs/{id}", get(run::run))
+        .route("/runs/{id}/revisions/{revision}", get(run::revision))
+        .route("/runs/{id}/cells/{cell}", get(run::cell))
+        .route("/runs/{id}/run.json", get(run_files::record))
+        .route("/runs/{id}/cells.csv", get(run_files::cells))
+        .route("/runs/{id}/report.html", get(run_files::page))
+        .route("/runs/{id}/card.svg", get(run_files::card_svg))
+        .route("/runs/{id}/card.png", get(run_files::card_png))
+        .route("/runs/{id}/problem", post(moderation::report))
+        .route("/runs/{id}/withdraw", post(moderation::withdraw))
+        .route("/runs/{id}/restore", post(moderation::restore))
+        .route("/compare", get(compare::compare))
+        .route("/models", get(entity::models))
+        .route("/models/{*name}", get(entity::model))
+        .route("/hardware", get(entity::all_hardware))
+        .route("/hardware/{*name}", get(entity::hardware))
+        .route("/engines", get(entity::engines))
+        .route("/engines/{*name}", get(entity::engine))
+        .route("/series/{hash}", get(series::series))
+        .route("/methods", get(method::methods))
+        .route("/methods/{version}", get(method::method))
+        .route("/moderation", get(moderation::log))
+        .route("/moderation/{number}/close", post(moderation::close))
+        .route("/about", get(reading::about))
+        .route("/publish", get(reading::publish))
+        .route("/sign-in", get(account::sign_in_page).post(account::sign_in))
+        .route("/sign-out", post(account::sign_out))
+        .route("/invitation/{code}", get(account::invitation).post(account::accept))
+        .route("/assets/{hash}/{name}", get(assets::asset))
+        .route("/robots.txt", get(assets::robots))
+        .layer(middleware::from_fn(pack::pack))
+}

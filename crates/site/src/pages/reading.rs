@@ -1,0 +1,50 @@
+//! What the site is, and how to publish on it.
+
+use askama::Template;
+use axum::extract::State;
+use axum::response::Response;
+use http::StatusCode;
+
+use super::frame::{About, Frame, Here};
+use super::words;
+use crate::account::Visitor;
+use crate::app::App;
+use crate::domain::EvidenceLevel;
+use crate::problem::Problem;
+
+/// A rung of the ladder: its short name, its words, what it means.
+type Rung = (&'static str, &'static str, &'static str);
+
+#[derive(Template)]
+#[template(path = "about.html")]
+struct AboutPage {
+    ladder: Vec<Rung>,
+}
+
+#[derive(Template)]
+#[template(path = "publish.html")]
+struct PublishPage {
+    url: String,
+}
+
+pub(super) async fn about(State(app): State<App>, visitor: Visitor) -> Result<Response, Problem> {
+    let ladder =
+        EvidenceLevel::ALL.map(|level| (level.code(), level.words(), words::meaning(level))).to_vec();
+    let about = About {
+        description: "What this site shows, what stands behind its numbers, and what it does not prove."
+            .to_owned(),
+        path: "/about".to_owned(),
+        ..About::default()
+    };
+    Frame::new(&app, &visitor, Here::About, &about)?.page(StatusCode::OK, "About", &AboutPage { ladder })
+}
+
+pub(super) async fn publish(State(app): State<App>, visitor: Visitor) -> Result<Response, Problem> {
+    let about = About {
+        description: "How to publish a run.".to_owned(),
+        path: "/publish".to_owned(),
+        ..About::default()
+    };
+    let page = PublishPage { url: app.config.url() };
+    Frame::new(&app, &visitor, Here::Publish, &about)?.page(StatusCode::OK, "How to publish", &page)
+}

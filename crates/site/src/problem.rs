@@ -1,0 +1,188 @@
+//! Why a request was refused, as `application/problem+json` (RFC 9457): what is wrong, and what to do.
+
+use std::time::Duration;
+
+use axum::response::{IntoResponse, Response};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::{HeaderValue, StatusCode};
+use serde_json::{Map, Value, json};
+
+use crate::store::StoreError;
+
+/// A refusal.
+#[derive(Debug, Clone)]
+pub struct Problem {
+    /// HTTP status.
+    pub status: StatusCode,
+    /// A stable word for programs: `record_differs`.
+    pub code: &'static str,
+    /// One sentence: what is wrong.
+    pub detail: String,
+    /// One sentence: what to do.
+    pub hint: String,
+    /// When to come again.
+    pub retry_after: Option<Duration>,
+    /// More, by name: `findings`, `missing`.
+    pub more: Map<String, Value>,
+}
+
+impl Problem {
+    /// A refusal with what is wrong and what to do.
+    pub fn new(
+        status: StatusCode,
+        code: &'static str,
+        detail: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> Problem {
+        let (detail, hint) = (detail.into(), hint.into());
+        Problem { status, code, detail, hint, retry_after: None, more: Map::new() }
+    }
+
+    /// The request can't be understood.
+    pub fn bad(code: &'static str, detail: impl Into<String>, hint: impl Into<String>) -> Problem {
+        Problem::new(StatusCode::BAD_REQUEST, code, detail, hint)
+    }
+
+    /// It was understood, and is refused for what it holds.
+    pub fn refused(code: &'static str, detail: impl Into<String>, hint: impl Into<String>) -> Problem {
+        Problem::new(StatusCode::UNPROCESSABLE_ENTITY, code, detail, hint)
+    }
+
+    /// Nothing is there.
+    pub fn not_found(what: &str) -> Problem {
+        Problem::new(
+            StatusCode::NOT_FOUND,
+            "not_found",
+            format!("there is no {what} at this address"),
+            "check the address; runs are listed at /",
+        )
+    }
+
+    /// Somebody who is not known, or no longer.
+    pub fn unknown_token() -> Problem {
+        // The same words whatever is wrong with it: nothing is learnt by trying.
+        Problem::new(
+            StatusCode::UNAUTHORIZED,
+            "unknown_token",
+            "the token is missing, not known, or no longer holds",
+            "send it as `Authorization: Bearer …`; TOKOMETER_TOKEN or --token-file gives it to `tokometer publish`",
+        )
+    }
+
+    /// Known, but not allowed.
+    pub fn forbidden(detail: impl Into<String>, hint: impl Into<String>) -> Problem {
+        Problem::new(StatusCode::FORBIDDEN, "forbidden", detail, hint)
+    }
+
+    /// Too many requests.
+    pub fn too_many(what: &str, retry_after: Duration) -> Problem {
+        let problem = Problem::new(
+            StatusCode::TOO_MANY_REQUESTS,
+            "too_many_requests",
+            format!("too many {what} in a short time"),
+            format!("try again in {} s", seconds(retry_after)),
+        );
+        Problem { retry_after: Some(retry_after), ..problem }
+    }
+
+    /// Something of the site does not work at the moment; it is in the log, not here.
+    pub fn unavailable() -> Problem {
+        let problem = Problem::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "unavailable",
+            "the site can't do this at the moment; nothing was changed",
+            "try again in a minute; if it stays so, tell the operator",
+        );
+        Problem { retry_after: Some(Duration::from_secs(60)), ..problem }
+    }
+
+    /// A fault of the site; it is in the log, not here.
+    pub fn internal() -> Problem {
+        Problem::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "internal",
+            "the site failed; nothing was changed",
+            "tell the operator the request's id, which is in the header x-request-id",
+        )
+    }
+
+    /// Adds something by name.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: Value) -> Problem {
+        self.more.insert(name.to_owned(), value);
+        self
+    }
+
+    /// The body.
+    pub fn body(&self) -> Value {
+        let mut body = json!({
+            "type": format!("urn:tokometer:problem:{}", self.code),
+            "title": self.status.canonical_reason().unwrap_or("Error"),
+            "status": self.status.as_u16(),
+            "code": self.code,
+            "detail": self.detail,
+            "hint": self.hint,
+        });
+        if let Value::Object(map) = &mut body {
+            map.extend(self.more.clone());
+        }
+        body
+    }
+}
+
+fn seconds(time: Duration) -> u64 {
+    time.as_secs_f64().ceil().max(1.0) as u64
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let mut response = (self.status, self.body().to_string()).into_response();
+        // For the page that stands in its place where a reader asked.
+        response.extensions_mut().insert(self.clone());
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        if let Some(time) = self.retry_after {
+            headers.insert(RETRY_AFTER, HeaderValue::from(seconds(time)));
+        }
+        if self.status == StatusCode::UNAUTHORIZED {
+            headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        response
+    }
+}
+
+impl From<StoreError> for Problem {
+    fn from(error: StoreError) -> Problem {
+        if let StoreError::Taken { what } = &error {
+            return Problem::new(
+                StatusCode::CONFLICT,
+                "taken",
+                format!("{what} is taken"),
+                "choose another one",
+            );
+        }
+        let passing = error.is_passing();
+        tracing::error!(error = %error, passing, "the store failed");
+        if passing { Problem::unavailable() } else { Problem::internal() }
+    }
+}
+
+impl From<std::io::Error> for Problem {
+    fn from(error: std::io::Error) -> Problem {
+        tracing::error!(error = %error, "the artefacts failed");
+        Problem::unavailable()
+    }
+}
+
+impl From<tokometer_report::ReportError> for Problem {
+    fn from(error: tokometer_report::ReportError) -> Problem {
+        match error {
+            tokometer_report::ReportError::NothingToDraw { .. } => Problem::not_found("picture"),
+            error => {
+                tracing::error!(error = %error, "a report failed");
+                Problem::internal()
+            }
+        }
+    }
+}

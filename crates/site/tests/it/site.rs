@@ -1,0 +1,83 @@
+//! A site in this process, on a free port and an empty folder.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use tempfile::TempDir;
+use tokio::sync::oneshot;
+use tokometer_site::domain::Role;
+use tokometer_site::{Config, Limits, host};
+
+use crate::client::{Answer, Call};
+use crate::sample::Sample;
+
+/// A site that answers until it is dropped.
+pub(crate) struct Site {
+    pub(crate) address: SocketAddr,
+    pub(crate) admin: String,
+    pub(crate) config: Config,
+    _folder: TempDir,
+    end: Option<oneshot::Sender<()>>,
+    running: tokio::task::JoinHandle<()>,
+}
+
+impl Site {
+    pub(crate) async fn start() -> Site {
+        Site::with(|_| {}).await
+    }
+
+    pub(crate) async fn with(change: impl FnOnce(&mut Config)) -> Site {
+        let folder = tempfile::tempdir().unwrap();
+        let mut config = Config {
+            listen: ([127, 0, 0, 1], 0).into(),
+            data: folder.path().join("data"),
+            base_url: None,
+            behind_proxy: false,
+            limits: Limits { grace: Duration::from_secs(5), ..Limits::default() },
+        };
+        change(&mut config);
+        let (server, started) = tokometer_site::start(config.clone()).await.unwrap();
+        assert!(started.new_token);
+        let address = server.address();
+        let (end, ended) = oneshot::channel::<()>();
+        let running = tokio::spawn(server.run(async { drop(ended.await) }));
+        let admin = std::fs::read_to_string(config.admin_token()).unwrap().trim().to_owned();
+        Site { address, admin, config, _folder: folder, end: Some(end), running }
+    }
+
+    /// A new user; the token.
+    pub(crate) async fn user(&self, handle: &str, role: Role) -> String {
+        let code = host::invite(&self.config, role).await.unwrap();
+        let body = serde_json::json!({"code": code.expose(), "handle": handle});
+        let answer = Call::post("/api/v1/invitations").json(&body).send(self.address).await.is(201);
+        answer.json()["token"].as_str().unwrap().to_owned()
+    }
+
+    /// Sends a sample's files, then its document.
+    pub(crate) async fn publish(&self, token: &str, sample: &Sample) -> Answer {
+        self.send_files(token, sample).await;
+        self.post(token, sample.document()).await
+    }
+
+    pub(crate) async fn send_files(&self, token: &str, sample: &Sample) {
+        for (_, bytes) in &sample.files {
+            let path = format!("/api/v1/artefacts/{}", tokometer_record::store::sha256(bytes));
+            let call = Call::new(http::Method::PUT, &path).token(token).body(bytes.clone());
+            call.send(self.address).await.is(201);
+        }
+    }
+
+    pub(crate) async fn post(&self, token: &str, document: impl Into<bytes::Bytes>) -> Answer {
+        Call::post("/api/v1/runs").token(token).body(document).send(self.address).await
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Answer {
+        Call::get(path).send(self.address).await
+    }
+
+    /// Ends it as a signal does; its folder goes with it.
+    pub(crate) async fn stop(mut self) {
+        drop(self.end.take());
+        self.running.await.unwrap();
+    }
+}
