@@ -10,7 +10,7 @@ use nix::time::{ClockId, clock_gettime};
 
 /// How long a mapping of wall-clock stamps to the monotonic clock is trusted.
 const MAPPING_LIFE_NS: u64 = 100_000_000;
-/// Readings of which the tightest makes a mapping.
+/// Readings of which the tightest makes a mapping, where none is tight enough before.
 const MAPPING_TRIES: u32 = 4;
 
 /// Nanoseconds since the run's start, on the monotonic clock.
@@ -63,19 +63,20 @@ impl Clock {
 
     /// Wall clock minus this clock, in nanoseconds. It moves when somebody steps the wall clock.
     pub fn realtime_offset_ns(&self) -> i128 {
-        i128::from(sample_mapping()) + i128::from(self.origin_ns as i64)
+        i128::from(sample_mapping(0).0) + i128::from(self.origin_ns as i64)
     }
 
     /// Maps a wall-clock stamp of the recent past to this clock; `now_ns` says how recent.
     pub(crate) fn map_realtime_ns(&self, realtime_ns: u64, now_ns: u64) -> u64 {
         let monotonic_now = now_ns.wrapping_add(self.origin_ns);
-        let (sampled_ns, offset_ns) = MAPPING.get();
+        let Mapping { sampled_ns, offset_ns, width_ns } = MAPPING.get();
         let fresh = sampled_ns != 0 && monotonic_now.wrapping_sub(sampled_ns) < MAPPING_LIFE_NS;
         let offset_ns = if fresh {
             offset_ns
         } else {
-            let offset_ns = sample_mapping();
-            MAPPING.set((monotonic_now, offset_ns));
+            let (offset_ns, width) = sample_mapping(2 * width_ns);
+            let width_ns = if sampled_ns == 0 { width } else { width.min(width_ns) };
+            MAPPING.set(Mapping { sampled_ns: monotonic_now, offset_ns, width_ns });
             offset_ns
         };
         let monotonic = (realtime_ns as i64).saturating_sub(offset_ns);
@@ -84,12 +85,23 @@ impl Clock {
 }
 
 thread_local! {
-    /// When this thread last sampled the mapping (raw monotonic time), and `CLOCK_REALTIME − CLOCK_MONOTONIC`.
-    static MAPPING: Cell<(u64, i64)> = const { Cell::new((0, 0)) };
+    static MAPPING: Cell<Mapping> = const { Cell::new(Mapping { sampled_ns: 0, offset_ns: 0, width_ns: 0 }) };
 }
 
-/// `CLOCK_REALTIME − CLOCK_MONOTONIC`, from the tightest of a few sandwiched readings.
-fn sample_mapping() -> i64 {
+/// The mapping as this thread last sampled it.
+#[derive(Debug, Clone, Copy)]
+struct Mapping {
+    /// When it did, in raw monotonic time; 0 if it never did.
+    sampled_ns: u64,
+    /// `CLOCK_REALTIME − CLOCK_MONOTONIC`.
+    offset_ns: i64,
+    /// Width of the tightest sandwich so far.
+    width_ns: u64,
+}
+
+/// `CLOCK_REALTIME − CLOCK_MONOTONIC` and the width of its sandwich: the first of a few readings that is no wider than
+/// `enough_ns`, else the tightest.
+fn sample_mapping(enough_ns: u64) -> (i64, u64) {
     let mut best = (u64::MAX, 0);
     for _ in 0..MAPPING_TRIES {
         let before = monotonic_ns();
@@ -99,8 +111,11 @@ fn sample_mapping() -> i64 {
         if width < best.0 {
             best = (width, wall as i64 - (before + width / 2) as i64);
         }
+        if width <= enough_ns {
+            break;
+        }
     }
-    best.1
+    (best.1, best.0)
 }
 
 /// `CLOCK_MONOTONIC`, ns.
