@@ -154,6 +154,17 @@ def resident_kib(pids):
     return total
 
 
+def unread_bytes(port):
+    """What the kernel holds for clients of this port, which they have not read yet."""
+    total = 0
+    with open("/proc/net/tcp") as file:
+        for line in list(file)[1:]:
+            fields = line.split()
+            if int(fields[2].rsplit(":", 1)[1], 16) == port:
+                total += int(fields[4].rsplit(":", 1)[1], 16)
+    return total
+
+
 class Window:
     """CPU of a client per event that the server sent, over a window in which all streams answer."""
 
@@ -196,6 +207,7 @@ class Window:
             "server_steps": after[1]["steps"] - before[1]["steps"],
             "server_late_steps": after[1]["late_steps"] - before[1]["late_steps"],
             "blocked": after[1]["blocked"] - before[1]["blocked"],
+            "unread_bytes": unread_bytes(self.server.port),
         }
 
 

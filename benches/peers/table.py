@@ -35,8 +35,11 @@ def ratio(value, base, least=False):
 
 
 def saturated(row):
-    """True if the tool used its whole core: then it fell behind, and the window shows less than an event costs."""
-    return ((row.get("window") or {}).get("client_core_share") or 0) > 0.97
+    """True if the tool fell behind: it used its whole core, or left more in its sockets than some events of each stream.
+    Then the window shows less than an event costs it."""
+    window = row.get("window") or {}
+    unread = window.get("unread_bytes", 0) / max(1, row.get("streams", 1))
+    return (window.get("client_core_share") or 0) > 0.97 or unread > 2000
 
 
 def counted(row):

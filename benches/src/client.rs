@@ -10,7 +10,7 @@ use tokio::sync::watch;
 use tokometer_load::{CellSpec, Conductor, Live, LoadEngine, Timing};
 use tokometer_record::{AtEnd, Outcome};
 use tokometer_wire::clock::Clock;
-use tokometer_wire::{Connector, Endpoint, Headers, TargetUrl, Timeouts, TlsOptions};
+use tokometer_wire::{Connector, Endpoint, Headers, PreparedRequest, TargetUrl, Timeouts, TlsOptions};
 
 use crate::streams::Shape;
 
@@ -39,13 +39,18 @@ impl Drop for Paced {
 
 /// Starts a server that waits for `streams` requests and answers each with `events` events, all streams in step.
 pub fn serve(streams: u32, events: u64) -> Result<Paced, String> {
+    serve_and(streams, events, || ())
+}
+
+/// The same, and calls `look` once all events have been read, before the end is sent.
+fn serve_and(streams: u32, events: u64, look: impl FnOnce() + Send + 'static) -> Result<Paced, String> {
     let listener = TcpListener::bind("127.0.0.1:0").map_err(|error| error.to_string())?;
     let port = listener.local_addr().map_err(|error| error.to_string())?.port();
-    let thread = std::thread::spawn(move || drop(answer(&listener, streams, events)));
+    let thread = std::thread::spawn(move || drop(answer(&listener, streams, events, look)));
     Ok(Paced { port, thread: Some(thread) })
 }
 
-fn answer(listener: &TcpListener, streams: u32, events: u64) -> std::io::Result<()> {
+fn answer(listener: &TcpListener, streams: u32, events: u64, look: impl FnOnce()) -> std::io::Result<()> {
     let mut sockets = Vec::new();
     for _ in 0..streams {
         let (socket, _) = listener.accept()?;
@@ -71,6 +76,7 @@ fn answer(listener: &TcpListener, streams: u32, events: u64) -> std::io::Result<
         }
         wait_until_read(listener.local_addr()?.port())?;
     }
+    look();
     let end = SHAPE.end(events);
     for socket in &mut sockets {
         socket.write_all(end.as_bytes())?;
@@ -105,32 +111,36 @@ fn waiting_bytes_of(line: &str) -> Option<(u16, u64)> {
     Some((u16::from_str_radix(port, 16).ok()?, u64::from_str_radix(bytes, 16).ok()?))
 }
 
-/// Runs a cell of `streams` streams against the server, and counts the reads that carried events; an error if far
-/// from every event came in a read of its own, or any did not come.
+/// Runs a cell of `streams` streams against the server at the port in the environment, and counts the reads that
+/// carried events; an error if far from every event came in a read of its own, or any did not come.
 pub fn run(streams: u32, events: u64) -> Result<u64, String> {
     let port = std::env::var(PORT).map_err(|_| format!("{PORT} is not set"))?;
-    let target = TargetUrl::parse(&format!("http://127.0.0.1:{port}")).map_err(|error| error.to_string())?;
-    let clock = Clock::start();
-    let (tls, timeouts) = (TlsOptions::default(), Timeouts::default());
-    let connector = Connector::new(target, &tls, Headers::new(), clock, timeouts);
-    let connector = connector.map_err(|error| error.to_string())?;
-    let engine = LoadEngine::start(1, &connector, clock).map_err(|error| error.to_string())?;
-    let conductor = Conductor {
-        run: "bench".to_owned(),
-        engine,
-        clock,
-        gauges: None,
-        expect: SHAPE.expect(),
-        timing: Timing {
-            ready_minimum: Duration::from_millis(1),
-            ready_stable: Duration::from_millis(1),
-            ..Timing::default()
-        },
-        allow_busy: true,
-        interrupt: watch::Sender::new(false).subscribe(),
-        live: Arc::new(Live::default()),
-    };
-    let request = connector.prepare(Endpoint::Chat.path(), "{\"stream\":true}".into());
+    run_at(port.parse().map_err(|_| format!("{PORT} is no port"))?, streams, events)
+}
+
+/// What `look` sees while `streams` streams are open and have sent nothing.
+pub fn idle<T>(streams: u32, look: impl FnOnce() -> T) -> Result<T, String> {
+    let server = serve(streams, 1)?;
+    let client = Client::start(server.port)?;
+    let requests = vec![client.request(); streams as usize];
+    let opened = block_on(client.conductor.open_idle(requests, look))?;
+    opened.map_err(|failure| failure.message)?.ok_or_else(|| "interrupted".to_owned())
+}
+
+/// What `look` sees while `streams` streams have each had `events` events and wait for the next.
+pub fn in_response<T: Send + 'static>(
+    streams: u32,
+    events: u64,
+    look: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, String> {
+    let (seen, sees) = std::sync::mpsc::channel();
+    let server = serve_and(streams, events, move || drop(seen.send(look())))?;
+    run_at(server.port, streams, events)?;
+    sees.try_recv().map_err(|_| "the server saw nothing".to_owned())
+}
+
+fn run_at(port: u16, streams: u32, events: u64) -> Result<u64, String> {
+    let client = Client::start(port)?;
     let spec = CellSpec {
         context_nominal: 0,
         concurrency: streams,
@@ -138,14 +148,12 @@ pub fn run(streams: u32, events: u64) -> Result<u64, String> {
         duration: Duration::from_millis(1),
         adaptive: None,
         repeat: None,
-        requests: vec![request],
+        requests: vec![client.request()],
         scouts: Vec::new(),
         at_end: AtEnd::Finish,
         calibration: None,
     };
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| error.to_string())?;
-    let trace = runtime.block_on(conductor.run_cell(&spec));
+    let trace = block_on(client.conductor.run_cell(&spec))?;
     let all = u64::from(streams) * events;
     let reads: u64 = trace.requests.iter().map(|row| u64::from(row.reads)).sum();
     let ended = trace.requests.iter().filter(|row| row.outcome == Outcome::Ended).count();
@@ -158,4 +166,53 @@ pub fn run(streams: u32, events: u64) -> Result<u64, String> {
     Err(format!(
         "{ended} of {streams} requests ended, with {events} of {all} events in {reads} reads: {failure:?}"
     ))
+}
+
+/// One load thread and its conductor.
+struct Client {
+    conductor: Conductor,
+    connector: Connector,
+}
+
+/// Lets this process hold both ends of so many streams.
+pub fn make_room(streams: u32) -> Result<(), String> {
+    LoadEngine::reserve_descriptors(2 * streams).map_err(|error| error.to_string())
+}
+
+impl Client {
+    fn start(port: u16) -> Result<Client, String> {
+        let target =
+            TargetUrl::parse(&format!("http://127.0.0.1:{port}")).map_err(|error| error.to_string())?;
+        let clock = Clock::start();
+        let (tls, timeouts) = (TlsOptions::default(), Timeouts::default());
+        let connector = Connector::new(target, &tls, Headers::new(), clock, timeouts);
+        let connector = connector.map_err(|error| error.to_string())?;
+        let engine = LoadEngine::start(1, &connector, clock).map_err(|error| error.to_string())?;
+        let conductor = Conductor {
+            run: "bench".to_owned(),
+            engine,
+            clock,
+            gauges: None,
+            expect: SHAPE.expect(),
+            timing: Timing {
+                ready_minimum: Duration::from_millis(1),
+                ready_stable: Duration::from_millis(1),
+                ..Timing::default()
+            },
+            allow_busy: true,
+            interrupt: watch::Sender::new(false).subscribe(),
+            live: Arc::new(Live::default()),
+        };
+        Ok(Client { conductor, connector })
+    }
+
+    fn request(&self) -> PreparedRequest {
+        self.connector.prepare(Endpoint::Chat.path(), "{\"stream\":true}".into())
+    }
+}
+
+/// Waits for the conductor, on this thread.
+fn block_on<T>(work: impl Future<Output = T>) -> Result<T, String> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    Ok(runtime.map_err(|error| error.to_string())?.block_on(work))
 }

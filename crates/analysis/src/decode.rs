@@ -269,14 +269,14 @@ fn measure(cell: &mut Cell, facts: &mut Facts<'_>, trace: &CellTrace, ledger: &L
     if cell.client_lag_us.is_none() {
         cell.unknown.insert("client_lag_us".to_owned(), "no event came in the window".to_owned());
     }
-    // Where every read held several events, the mean gaps of the requests are the best measure left.
-    let median_gap = own_stamps
-        .median()
-        .or_else(|| Samples::new(ledger.streams().filter_map(latency::mean_gap_ms)).median());
+    // A server that writes several events at once writes that much less often: a client is in time for them as long
+    // as it has read one write before the next one comes. One that is not gets its events in fuller reads, but then
+    // its lag is as long as the time between them.
+    let median_gap = Samples::new(gaps.between_reads).median();
     facts.lag = lags.p99_raw().zip(median_gap).map(|(micros, of_ms)| Lag {
         p99_ms: micros / 1e3,
         of_ms,
-        of: "median gap",
+        of: "median gap between reads",
         of_name: "median_gap",
     });
     facts.running_at_most = verdict::mean_at_most(&server::running(&trace.samples, window));

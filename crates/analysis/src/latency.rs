@@ -58,18 +58,15 @@ fn per_token(request: &Request<'_>, first: usize, last: usize, count: f64) -> Op
     (tokens > 0.0 && span > 0.0).then(|| span / tokens)
 }
 
-/// Mean gap of a request, whether or not its events shared reads.
-pub(crate) fn mean_gap_ms(request: &Request<'_>) -> Option<f64> {
-    let gaps = request.payload().count().checked_sub(1).filter(|gaps| *gaps > 0)?;
-    Some(ms_between(request.first_payload()?.arrival_ns, request.last_payload()?.arrival_ns)? / gaps as f64)
-}
-
 /// Gaps that end in a window.
 #[derive(Default)]
 pub(crate) struct Gaps {
     /// Between events that were each the last of their read, ms.
     pub(crate) own_stamps: Vec<f64>,
-    /// Number of the others.
+    /// Between events of different reads, ms: what came to the client apart. Where no events share reads these are
+    /// all gaps.
+    pub(crate) between_reads: Vec<f64>,
+    /// Number of those that are not between events with stamps of their own.
     pub(crate) shared_read: u64,
     /// The largest of all, also of the others: a stall that ends in a full read is a stall.
     pub(crate) longest: Option<f64>,
@@ -81,6 +78,9 @@ impl Gaps {
         for event in request.payload() {
             if let Some(before) = before.filter(|_| window.holds(event.arrival_ns)) {
                 let gap = ms_between(before.arrival_ns, event.arrival_ns).unwrap_or(0.0);
+                if before.last_of_read || event.arrival_ns > before.arrival_ns {
+                    self.between_reads.push(gap);
+                }
                 self.longest = Some(self.longest.map_or(gap, |longest| longest.max(gap)));
                 if before.last_of_read && event.last_of_read {
                     self.own_stamps.push(gap);

@@ -14,7 +14,7 @@ use finding::Finding;
 
 pub(crate) use facts::{Facts, Lag, Unknown, mean_at_most};
 
-/// Client lag (p99) ÷ median gap, or ÷ TTFT of a prefill row, above which the client shaped the result, without kernel
+/// Client lag (p99) ÷ median gap between reads, or ÷ TTFT of a prefill row, above which the client shaped the result, without kernel
 /// stamps.
 const LAG_LIMIT_READ: f64 = 0.05;
 /// The same with kernel stamps, where lag moves no stamp.

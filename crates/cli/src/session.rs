@@ -2,17 +2,19 @@
 
 mod adaptive;
 mod advice;
+pub(crate) mod agent;
 mod ask;
 mod ending;
 pub(crate) mod interrupt;
 pub(crate) mod launch;
-mod machine;
+pub(crate) mod machine;
 mod measure;
 mod prompts;
 pub(crate) mod resume;
 pub(crate) mod server;
 pub(crate) mod settings;
 mod skip;
+mod watching;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -55,7 +57,7 @@ struct Site {
     corpus: Option<Arc<Corpus>>,
     threads: usize,
     folder: RunFolder,
-    observed: machine::Observed,
+    observed: watching::Watching,
 }
 
 /// How often, and how many times, a server is looked at that may still hold requests of a segment that was killed.
@@ -157,7 +159,8 @@ impl Session {
             Ok(calibration) => run.calibration = Some(calibration),
             Err(why) => drop(run.unknown.insert("calibration".to_owned(), why)),
         }
-        let mut observed = machine::Observed::look(&self.machine, &mut run)?;
+        let looking = machine::look(&self.machine, &self.target, &mut run, clock);
+        let mut observed = Box::pin(looking).await?;
         let mut todo: Vec<(u32, Step)> = plan.all_steps().collect();
         let (mut salt, mut segment) = (run.id.clone(), None);
         if let Some(resume) = &self.resume {
@@ -196,7 +199,8 @@ impl Session {
             drop(launched);
             return self.finish(&run, &folder);
         }
-        observed.watch(&mut run, clock);
+        observed.go_on(self.resume.as_ref().and_then(Resume::series), &run);
+        observed.watch(&mut run, clock).await;
         let site = Site { server, target, plan, todo, segment, salt, corpus, threads, folder, observed };
         let measured = Box::pin(self.measure_at(&site, &mut run, interrupt, clock)).await;
         site.observed.finish(&mut run, &site.folder);
@@ -209,7 +213,10 @@ impl Session {
         site.folder.release_reserve();
         run.elapsed_seconds = Some(clock.now_ns() as f64 / 1e9);
         match measured.and_then(|()| Ok(site.folder.save_run(&run)?)) {
-            Ok(()) => self.finish(&run, &site.folder),
+            Ok(()) => {
+                machine::tidy(&run, &site.folder);
+                self.finish(&run, &site.folder)
+            }
             Err(error) => Ok(self.end_early(&mut run, &site.folder, &error)),
         }
     }

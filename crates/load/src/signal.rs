@@ -6,7 +6,7 @@
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::rc::Rc;
-use std::task::{Poll, Waker};
+use std::task::{Context, Poll, Waker};
 
 use tokio::sync::watch;
 
@@ -45,20 +45,26 @@ impl LocalSignal {
     }
 
     /// Waits until the signal is at least `wanted`, for the stream at `place`; says what it is then.
-    pub(crate) async fn reached(&self, place: usize, wanted: Signal) -> Signal {
-        poll_fn(|cx| {
-            let now = self.now.get();
-            if now >= wanted {
-                return Poll::Ready(now);
-            }
-            if let Some(slot) = self.waiting.borrow_mut().get_mut(place)
-                && !slot.as_ref().is_some_and(|waker| waker.will_wake(cx.waker()))
-            {
-                *slot = Some(cx.waker().clone());
-            }
-            Poll::Pending
-        })
-        .await
+    pub(crate) fn reached(&self, place: usize, wanted: Signal) -> impl Future<Output = Signal> {
+        poll_fn(move |cx| self.poll_reached(place, wanted, cx))
+    }
+
+    fn poll_reached(&self, place: usize, wanted: Signal, cx: &mut Context<'_>) -> Poll<Signal> {
+        let now = self.now.get();
+        if now >= wanted {
+            return Poll::Ready(now);
+        }
+        if let Some(slot) = self.waiting.borrow_mut().get_mut(place)
+            && !slot.as_ref().is_some_and(|waker| waker.will_wake(cx.waker()))
+        {
+            *slot = Some(cx.waker().clone());
+        }
+        Poll::Pending
+    }
+
+    /// Waits until the running request is to be cut.
+    pub(crate) fn cut(&self, place: usize) -> impl Future<Output = ()> {
+        poll_fn(move |cx| self.poll_reached(place, Signal::Cut, cx).map(drop))
     }
 
     fn set(&self, signal: Signal) {

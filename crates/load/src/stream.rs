@@ -43,49 +43,52 @@ pub(crate) struct Shared {
 
 /// Runs one stream until it is told to end, or one of its requests fails: nothing is sent again in its place.
 /// `place` is its number on its worker.
-pub(crate) async fn run(stream: Stream, place: usize, shared: Rc<Shared>) {
-    let state = &shared.state.streams[stream.index as usize];
-    let _stopped = StopMark { cell: &shared.state, stream: state };
-    let mut kept: Option<Connection> = None;
-    // The number of a request that must be sent again.
-    let mut unanswered = None;
-    while shared.signal.now() <= Signal::Go {
-        let mut connection = match kept.take().filter(|kept| shared.keeps.get() && kept.is_reusable()) {
-            Some(connection) => connection,
-            // In a box: what opening needs (TLS, HTTP/2) would be room that the stream holds for ever.
-            None => match Box::pin(shared.open(place)).await {
-                Some(Ok(connection)) => connection,
-                Some(Err(failure)) => return shared.take_unsent(&stream, failure),
-                None => return,
-            },
-        };
-        shared.state.set_connected(state);
-        if shared.signal.reached(place, Signal::Go).await != Signal::Go {
-            return;
+///
+/// Thousands of streams wait in here: each variable is there once for each of them.
+#[expect(clippy::manual_async_fn, reason = "an async function holds its arguments twice over")]
+pub(crate) fn run(stream: Stream, place: usize, shared: Rc<Shared>) -> impl Future<Output = ()> {
+    async move {
+        let state = &shared.state.streams[stream.index as usize];
+        let _stopped = StopMark { cell: &shared.state, stream: state };
+        let mut connection: Option<Connection> = None;
+        // The number of a request that must be sent again.
+        let mut unanswered = None;
+        while shared.signal.now() <= Signal::Go {
+            connection = connection.filter(|kept| shared.keeps.get() && kept.is_reusable());
+            if connection.is_none() {
+                match shared.open(place).await {
+                    Some(Ok(opened)) => connection = Some(opened),
+                    Some(Err(failure)) => return shared.take_unsent(&stream, failure),
+                    None => return,
+                }
+            }
+            let Some(open) = &mut connection else { return };
+            shared.state.set_connected(state);
+            if shared.signal.reached(place, Signal::Go).await != Signal::Go {
+                return;
+            }
+            let number = unanswered.take().unwrap_or_else(|| shared.state.next_request());
+            let tap = &shared.state.tap;
+            let mut sink = Sink { number, index: stream.index, recording: &shared.recording, state, tap };
+            let cut = shared.signal.cut(place);
+            let exchange = open.stream(&stream.request, shared.expect, &mut sink, cut).await;
+            if met_a_closed_connection(&exchange) {
+                // Some servers close each connection a moment after their answer, whatever they announced. The
+                // request never reached them; it goes on a new connection, and so do all later ones.
+                shared.keeps.set(false);
+                shared.recording.borrow_mut().resent += 1;
+                unanswered = Some(number);
+                connection = None;
+                continue;
+            }
+            let outcome = shared.take(number, &stream, &exchange, open);
+            if outcome == Outcome::Ended {
+                state.ended.fetch_add(1, Ordering::Release);
+            }
+            if stream.once || outcome != Outcome::Ended {
+                return;
+            }
         }
-        let number = unanswered.take().unwrap_or_else(|| shared.state.next_request());
-        let tap = &shared.state.tap;
-        let mut sink = Sink { number, index: stream.index, recording: &shared.recording, state, tap };
-        let cut = async {
-            shared.signal.reached(place, Signal::Cut).await;
-        };
-        let exchange = connection.stream(&stream.request, shared.expect, &mut sink, cut).await;
-        if met_a_closed_connection(&exchange) {
-            // Some servers close each connection a moment after their answer, whatever they announced. The
-            // request never reached them; it goes on a new connection, and so do all later ones.
-            shared.keeps.set(false);
-            shared.recording.borrow_mut().resent += 1;
-            unanswered = Some(number);
-            continue;
-        }
-        let outcome = shared.take(number, &stream, &exchange, &connection);
-        if outcome == Outcome::Ended {
-            state.ended.fetch_add(1, Ordering::Release);
-        }
-        if stream.once || outcome != Outcome::Ended {
-            return;
-        }
-        kept = Some(connection);
     }
 }
 
@@ -107,7 +110,8 @@ impl Shared {
         let opening = async {
             // The semaphore is never closed.
             let _turn = self.openings.acquire().await;
-            self.connector.connect().await
+            // In a box, and only now: what opening needs (TLS, HTTP/2) would be room that every stream holds.
+            Box::pin(self.connector.connect()).await
         };
         tokio::select! {
             biased;

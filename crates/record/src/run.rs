@@ -10,6 +10,7 @@ use crate::cell::{Cell, TraceFile};
 use crate::hardware::Hardware;
 use crate::resume::{Break, SetAside};
 use crate::sweep::SweepPart;
+use crate::telemetry::Sampling;
 
 /// How far a run got.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -85,6 +86,9 @@ pub struct Run {
     /// Measurements that later ones took the place of, in order: nothing that was measured is lost.
     #[serde(default)]
     pub set_aside: Vec<SetAside>,
+    /// How the machine was read meanwhile; null where nothing was read, and in older records.
+    #[serde(default)]
+    pub sampling: Option<Sampling>,
     /// Fields that are null though one would expect a value: dotted path → reason.
     pub unknown: BTreeMap<String, String>,
     /// Facts with their sources, as the probe found them.
@@ -125,6 +129,7 @@ impl Run {
             telemetry: None,
             breaks: Vec::new(),
             set_aside: Vec::new(),
+            sampling: None,
             unknown: BTreeMap::new(),
             evidence: Vec::new(),
             remarks: Vec::new(),

@@ -6,7 +6,8 @@ mod run;
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::future::Future;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
 use std::sync::Arc;
 
 use crate::connector::{HttpVersion, PreparedRequest, Shared};
@@ -17,7 +18,7 @@ use crate::http2::Lease;
 use crate::response::{Close, ResponseReader};
 use crate::transport::Transport;
 
-use run::{End, run};
+use run::{End, Run};
 
 /// One open connection, or over HTTP/2 a place on one.
 pub struct Connection {
@@ -106,6 +107,7 @@ impl Connection {
         cancel: impl Future<Output = ()>,
     ) -> Exchange {
         let clock = self.shared.clock;
+        let mut cancel = pin!(cancel);
         let connect_ns = (!self.used).then_some(self.connect_ns);
         self.used = true;
         self.reusable = false;
@@ -124,7 +126,8 @@ impl Connection {
             },
             Link::Own(transport) => {
                 let mut attempt = http1::Attempt::new(transport, request, reader, sink, clock, send_ns);
-                let end = run(&mut attempt, clock, idle, cancel).await;
+                let mut run = Run::new(idle);
+                let end = poll_fn(|cx| run.poll(cx, &mut attempt, clock, cancel.as_mut())).await;
                 undisturbed = attempt.is_undisturbed();
                 end
             }
@@ -134,7 +137,8 @@ impl Connection {
                 // In a box: it is larger than what a stream of its own connection needs.
                 Box::pin(async {
                     let mut attempt = http2::Attempt::new(lease, head, body, reader, sink, clock, send_ns);
-                    run(&mut attempt, clock, idle, cancel).await
+                    let mut run = Run::new(idle);
+                    poll_fn(|cx| run.poll(cx, &mut attempt, clock, cancel.as_mut())).await
                 })
                 .await
             }
@@ -147,7 +151,8 @@ impl Connection {
         let is_whole = reader.is_reusable();
         let mut exchange = reader.exchange(send_ns, connect_ns, whole_ns);
         if exchange.outcome != Outcome::Ended {
-            exchange.end_ns = cut_ns.unwrap_or_else(|| clock.now_ns());
+            // What was read last may have come while it was cut.
+            exchange.end_ns = cut_ns.map_or_else(|| clock.now_ns(), |cut_ns| cut_ns.max(whole_ns));
         }
         exchange.failure = exchange.failure.map(|failure| self.shared.redactor.failure(failure));
         self.source = self.stamp_source();

@@ -18,6 +18,8 @@ const MIN_CYCLES: u64 = 4;
 const MAX_PERIOD_CHARACTERS: u64 = 32_768;
 /// The longest cycle in bytes: it bounds the memory.
 const MAX_PERIOD: usize = 40_960;
+/// Bytes that a text takes from the start: many streams may wait in their first words.
+const FIRST: usize = 256;
 /// Text is looked at in steps of so many bytes.
 const STEP: usize = 1024;
 /// A period is believed once it holds for so many bytes, and for three cycles.
@@ -212,7 +214,7 @@ impl Detector {
         }
         let needed = self.text.len() + more;
         if needed > self.text.capacity() {
-            let target = (self.text.capacity() * 2).clamp(STEP, KEEP + SLACK + STEP).max(needed);
+            let target = (self.text.capacity() * 2).clamp(FIRST, KEEP + SLACK + STEP).max(needed);
             self.text.reserve_exact(target - self.text.len());
         }
     }

@@ -66,7 +66,7 @@ pub struct ResponseReader {
     /// Bytes came that belong to no response.
     leftover: bool,
     outcome: Option<Outcome>,
-    failure: Option<Failure>,
+    failure: Option<Box<Failure>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -259,7 +259,7 @@ impl ResponseReader {
             end_ns,
             outcome: self.outcome.unwrap_or(Outcome::Cut),
             finish_reason: events.finish_reason.take(),
-            failure: self.failure.take(),
+            failure: self.failure.take().map(|failure| *failure),
             prompt_tokens: events.ledger.prompt_tokens(),
             cached_tokens: events.ledger.cached_tokens(),
             completion_tokens: events.ledger.completion_tokens(),
@@ -451,6 +451,6 @@ impl ResponseReader {
         self.outcome = Some(Outcome::Failed);
         let status = self.head.as_ref().map(|head| head.status);
         let headers = if status.is_some() { head::header_map(&self.head_bytes) } else { failure.headers };
-        self.failure = Some(Failure { http_status: status, headers, ..failure });
+        self.failure = Some(Box::new(Failure { http_status: status, headers, ..failure }));
     }
 }

@@ -54,7 +54,7 @@ impl<'a> Facts<'a> {
 pub(crate) struct Lag {
     /// 99th percentile, of any number of events.
     pub(crate) p99_ms: f64,
-    /// What it would blur: the median gap of a decode cell, the median TTFT of a prefill row.
+    /// What it would blur: the median gap between reads of a decode cell, the median TTFT of a prefill row.
     pub(crate) of_ms: f64,
     /// What that is, in the words of the verdict.
     pub(crate) of: &'static str,

@@ -136,15 +136,43 @@ fn client_limited_is_judged_with_few_events_too() {
 
 #[test]
 fn client_limited_where_every_read_was_full() {
-    // No gap has stamps of its own.
+    // Three events of 10 ms each in a read, with the stamp of the last: no gap has stamps of its own, and reads are
+    // 30 ms apart.
+    let with = |stamps: StampSource, lag_ns: u64| {
+        let cell = changed(|trace| {
+            trace.meta.stamp_source = stamps;
+            each_event(trace, |index, event| {
+                let later = 2 - index as u64 % 3;
+                event.arrival_ns += later * 10 * MS;
+                event.last_of_read = later == 0;
+                event.lag_ns = lag_ns;
+            });
+        });
+        assert_eq!(cell.window_view.as_ref().unwrap().gap_ms, None);
+        cell
+    };
+    let late = with(StampSource::Kernel, 31 * MS);
+    reason(&late, Status::ClientLimited);
+    assert_eq!(figure(&late.reason.unwrap().figures, "median_gap"), 30.0);
+    reason(&with(StampSource::Read, 2 * MS), Status::ClientLimited);
+    // A server that writes three at once: longer than the time between tokens, and in time for the next write.
+    assert_eq!(with(StampSource::Kernel, 11 * MS).status, Status::Valid);
+    assert_eq!(with(StampSource::Read, MS).status, Status::Valid);
+}
+
+#[test]
+fn a_client_that_fills_its_reads_itself_is_limited() {
+    // One event every 10 ms; the client gets to each stream every 40 ms, so that the first of four has waited 30 ms
+    // since its own arrival, and longer than that since anybody looked.
     let cell = changed(|trace| {
         each_event(trace, |index, event| {
-            event.last_of_read = index % 3 == 2;
-            event.lag_ns = 11 * MS;
+            let later = 3 - index as u64 % 4;
+            event.arrival_ns += later * 10 * MS;
+            event.last_of_read = later == 0;
+            event.lag_ns = if later == 0 { 5 * MS } else { 45 * MS };
         });
     });
-    assert_eq!(cell.window_view.as_ref().unwrap().gap_ms, None);
-    reason(&cell, Status::ClientLimited);
+    assert!(reason(&cell, Status::ClientLimited).contains("median gap between reads of 40.000 ms"));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! A client that is held up on purpose, by 20 ms at each wake-up, against the true send times of the engine.
+//! A client that is held up on purpose, by 20 ms and more at each wake-up, against the true send times of the engine.
 //!
 //! What is asked of the stamps is asked against the interval in which the engine made its write, and what is asked of
 //! counts follows from which events shared a read: a busy machine can make neither wrong.
@@ -13,7 +13,7 @@ use tokometer_analysis::{Context, summarise};
 use tokometer_load::{CellSpec, LoadEngine, LoadOptions};
 use tokometer_record::calibration::WindowTokens;
 use tokometer_record::truth::Truth;
-use tokometer_record::{Cell, CellTrace, EventRow, FlagCode, Settings, StampSource, Status};
+use tokometer_record::{Cell, CellTrace, EventRow, FlagCode, Outcome, Settings, StampSource, Status};
 use tokometer_sim::{Profile, Server, ServerOptions, TruthTo};
 use tokometer_wire::{Connector, Endpoint, PreparedRequest};
 
@@ -32,6 +32,10 @@ struct Held {
 
 /// Runs a cell with a client that is held up, `rate` events a second on each stream.
 async fn hold_up(rate: f64, kernel_stamps: bool) -> Held {
+    hold_up_by(DELAY, rate, kernel_stamps, ms(200)).await
+}
+
+async fn hold_up_by(delay: Duration, rate: f64, kernel_stamps: bool, linger: Duration) -> Held {
     let options = ServerOptions { truth: Some(TruthTo::Memory), ..ServerOptions::default() };
     let server = Server::start(Profile::steady(Some(rate)).unwrap(), options).unwrap();
     let mut bench = Bench::new(server.addr().port());
@@ -41,9 +45,9 @@ async fn hold_up(rate: f64, kernel_stamps: bool) -> Held {
     // The system begins to stamp what arrives some time after the first socket has asked, and ends with the last.
     let _asks = bench.connector.connect().await.unwrap();
     bench.conductor.run_cell(&cell(&bench.connector, 1000, ms(200))).await;
-    let held_up = LoadOptions { threads: 1, delay_per_wakeup: Some(DELAY) };
+    let held_up = LoadOptions { threads: 1, delay_per_wakeup: Some(delay) };
     bench.conductor.engine = LoadEngine::start_with(held_up, &connector, clock).unwrap();
-    bench.conductor.timing.linger = ms(200);
+    bench.conductor.timing.linger = linger;
     let trace = bench.conductor.run_cell(&cell(&connector, 0, WINDOW)).await;
     let truth = server.stop_and_tell().unwrap();
     Held { trace, truth, origin_ns: clock.origin_ns() }
@@ -112,6 +116,20 @@ impl Held {
         assert!((rate * seconds - counted as f64).abs() < 1e-3, "{rate} tokens/s for {seconds} s, {found:?}");
     }
 
+    /// Tokens that the engine had written by the end of the window.
+    fn written_in_time(&self) -> u64 {
+        let end_ns = self.origin_ns + self.trace.meta.window_end_ns.unwrap();
+        let label = |number: u32| {
+            let request = self.truth.requests.iter().find(|request| request.request == number);
+            request.and_then(|request| request.label.as_ref()?.parse::<u32>().ok())
+        };
+        let in_time = self.truth.sends.iter().filter(|send| send.after_ns <= end_ns);
+        in_time
+            .filter(|send| label(send.request).is_some_and(|label| label < STREAMS))
+            .map(|send| u64::from(send.tokens))
+            .sum()
+    }
+
     /// Events that have the stamp of a later event of their read, where that is the first of its request from
     /// `time_ns` on: they may have come before.
     fn moved_over(&self, time_ns: u64) -> u64 {
@@ -149,8 +167,24 @@ async fn far_apart_events_keep_true_stamps() {
 async fn events_that_share_reads_are_told_and_counted_all_the_same() {
     let held = hold_up(100.0, true).await;
     held.check_was_held_up();
-    assert!(held.cell().flag(FlagCode::Coalesced).is_some(), "{:?}", held.cell());
+    let cell = held.cell();
+    assert!(cell.flag(FlagCode::Coalesced).is_some(), "{cell:?}");
     held.check_counts();
+}
+
+#[tokio::test]
+async fn what_arrived_in_the_window_is_read_however_late_the_client_is() {
+    // Each wake-up is later than the cut by much more than a gap.
+    let held = hold_up_by(ms(250), 40.0, true, Duration::ZERO).await;
+    held.check_was_held_up();
+    held.check_counts();
+    let read: u64 = held.trace.events.iter().filter(|event| event.payload).count() as u64;
+    assert!(read >= held.written_in_time(), "{read} of {} tokens", held.written_in_time());
+    let cut = held.trace.requests.iter().filter(|row| row.outcome == Outcome::Cut);
+    for row in cut {
+        let last = held.trace.events.iter().filter(|event| event.request == row.request).next_back();
+        assert!(last.is_none_or(|event| event.arrival_ns <= row.end_ns), "{row:?} {last:?}");
+    }
 }
 
 #[tokio::test]

@@ -18,7 +18,7 @@ use crate::transport::Transport;
 
 /// Size of the read buffer that all connections of a thread share.
 const BUFFER_BYTES: usize = 64 << 10;
-/// Reads that a cut request may still take from the kernel.
+/// Reads that a cut request may still take from the kernel: more than it holds for any socket.
 const LAST_READS: u32 = 256;
 
 /// One request on its way.
@@ -54,7 +54,7 @@ impl<'a, S: EventSink> Attempt<'a, S> {
         self.send.is_done() && !self.cut
     }
 
-    /// One read, unless it arrived after `until_ns`.
+    /// One read; the last one, if it arrived after `until_ns`.
     fn read_once(&mut self, cx: &mut Context<'_>, buffer: &mut [u8], until_ns: u64) -> Poll<Step> {
         let mut unread = ReadBuf::new(buffer);
         let result = std::task::ready!(Pin::new(&mut *self.transport).poll_read(cx, &mut unread));
@@ -67,9 +67,6 @@ impl<'a, S: EventSink> Attempt<'a, S> {
         }
         let socket = self.transport.socket();
         let (stamp, read) = (socket.stamp(), Some(socket.reads()));
-        if stamp.arrival_ns > until_ns {
-            return Poll::Ready(Step::End(Some(Close::Cut)));
-        }
         // Under TLS one read of the socket may come in several pieces.
         if read != self.read {
             self.reader.end_of_read(self.sink);
@@ -77,6 +74,7 @@ impl<'a, S: EventSink> Attempt<'a, S> {
         }
         self.active_ns = stamp.handled_ns;
         match self.reader.feed(bytes, stamp, self.sink) {
+            Progress::More if stamp.arrival_ns > until_ns => Poll::Ready(Step::End(Some(Close::Cut))),
             Progress::More => Poll::Ready(Step::More),
             Progress::Complete => Poll::Ready(Step::End(None)),
         }
@@ -227,4 +225,45 @@ fn with_buffer<T>(work: impl FnOnce(&mut [u8]) -> T) -> T {
     let result = work(&mut buffer);
     BUFFER.set(Some(buffer));
     result
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+    use std::task::{Context, Waker};
+
+    use bytes::Bytes;
+    use tokio::net::TcpStream;
+
+    use super::{Attempt, Course};
+    use crate::clock::Clock;
+    use crate::connector::PreparedRequest;
+    use crate::dialect::{Dialect, Endpoint, Expect};
+    use crate::exchange::Event;
+    use crate::response::{Close, ResponseReader};
+    use crate::socket::StampedSocket;
+    use crate::transport::Transport;
+
+    #[tokio::test]
+    async fn a_read_that_ends_behind_the_cut_is_taken() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let stream = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        let (mut server, _) = listener.accept().unwrap();
+        let event = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"a\"}}]}\n\n";
+        let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n";
+        server.write_all(format!("{head}{event}{event}").as_bytes()).unwrap();
+        stream.readable().await.unwrap();
+
+        let clock = Clock::start();
+        let mut transport = Transport::Plain(StampedSocket::new(stream, clock, true));
+        let request = PreparedRequest { head: Bytes::new(), path: "/".into(), body: Bytes::new() };
+        let mut reader = ResponseReader::new(Expect { endpoint: Endpoint::Chat, dialect: Dialect::OpenAi });
+        let mut events: Vec<Event> = Vec::new();
+        let mut attempt = Attempt::new(&mut transport, &request, &mut reader, &mut events, clock, 0);
+        // Everything came later than that.
+        let close = attempt.cut(&mut Context::from_waker(Waker::noop()), 0);
+        assert_eq!(close, Some(Close::Cut));
+        reader.end_of_read(&mut events);
+        assert_eq!(events.len(), 2);
+    }
 }

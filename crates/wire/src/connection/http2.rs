@@ -147,9 +147,6 @@ impl<'a, S: EventSink> Attempt<'a, S> {
 
     fn feed(&mut self, bytes: &[u8], arrival: Arrival, until_ns: u64) -> Step {
         let Arrival { stamp, read } = arrival;
-        if stamp.arrival_ns > until_ns {
-            return Step::End(Some(Close::Cut));
-        }
         if self.read != Some(read) {
             self.reader.end_of_read(self.sink);
             self.read = Some(read);
@@ -159,6 +156,7 @@ impl<'a, S: EventSink> Attempt<'a, S> {
         let lag_ns = stamp.lag_ns + handled_ns.saturating_sub(stamp.handled_ns);
         self.active_ns = handled_ns;
         match self.reader.feed(bytes, Stamp { handled_ns, lag_ns, ..stamp }, self.sink) {
+            Progress::More if stamp.arrival_ns > until_ns => Step::End(Some(Close::Cut)),
             Progress::More => Step::More,
             Progress::Complete => Step::End(None),
         }

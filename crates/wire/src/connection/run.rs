@@ -1,8 +1,8 @@
 //! The course of one request, whatever carries it: send, receive, stop when cut or when nothing moves.
 
-use std::future::{Future, poll_fn};
-use std::pin::{Pin, pin};
-use std::task::{Context, Poll};
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use crate::clock::Clock;
@@ -24,7 +24,8 @@ pub(super) trait Course {
     /// Reads what is there. Ready at the end: says why, unless the response came to its own.
     fn receive(&mut self, cx: &mut Context<'_>) -> Poll<Option<Close>>;
 
-    /// Takes what had arrived by `cut_ns`, and no more.
+    /// Takes what had arrived by `cut_ns`. A read that ends behind that is taken too: its beginning may have arrived
+    /// before.
     fn cut(&mut self, cx: &mut Context<'_>, cut_ns: u64) -> Option<Close>;
 
     /// True once only the end of the body is missing.
@@ -42,64 +43,53 @@ pub(super) struct End {
     pub(super) cut_ns: Option<u64>,
 }
 
-/// Runs to the end.
-pub(super) async fn run(
-    course: &mut impl Course,
-    clock: Clock,
-    idle: Duration,
-    cancel: impl Future<Output = ()>,
-) -> End {
-    match until_cut(course, clock, idle, cancel).await {
-        Some(close) => End { close, cut_ns: None },
-        None => cut(course, clock).await,
-    }
+/// Where a course is. One value that is polled, and not functions that wait for each other: those would hold what
+/// they pass on several times over, for each stream.
+pub(super) enum Run {
+    /// It is on its way.
+    Going(Watch),
+    /// It is cut.
+    Cut {
+        /// When it was.
+        cut_ns: u64,
+        /// What others are given for what they still hold.
+        grace: Option<Sleep>,
+    },
 }
 
-/// Cuts the request.
-async fn cut<C: Course>(course: &mut C, clock: Clock) -> End {
-    let cut_ns = clock.now_ns();
-    if !C::CUT_GRACE.is_zero() {
-        sleep(C::CUT_GRACE).await;
+impl Run {
+    /// A course that ends when nothing comes for `idle`.
+    pub(super) fn new(idle: Duration) -> Run {
+        Run::Going(Watch::new(idle))
     }
-    let close = poll_fn(|cx| Poll::Ready(course.cut(cx, cut_ns))).await;
-    End { close, cut_ns: Some(cut_ns) }
-}
 
-/// Runs to the end, or until it is to be cut: then there is none.
-async fn until_cut(
-    course: &mut impl Course,
-    clock: Clock,
-    idle: Duration,
-    cancel: impl Future<Output = ()>,
-) -> Option<Option<Close>> {
-    let mut cancel = pin!(cancel);
-    let mut watch = pin!(Watch::new(idle));
-    poll_fn(|cx| {
-        if cancel.as_mut().poll(cx).is_ready() {
-            return Poll::Ready(None);
+    /// Ready at the end; once `cancel` is, the course is cut.
+    pub(super) fn poll<C: Course>(
+        &mut self,
+        cx: &mut Context<'_>,
+        course: &mut C,
+        clock: Clock,
+        cancel: Pin<&mut impl Future<Output = ()>>,
+    ) -> Poll<End> {
+        if let Run::Going(watch) = self {
+            if cancel.poll(cx).is_pending() {
+                return watch.go_on(cx, course, clock).map(|close| End { close, cut_ns: None });
+            }
+            let grace = (!C::CUT_GRACE.is_zero()).then(|| sleep(C::CUT_GRACE));
+            *self = Run::Cut { cut_ns: clock.now_ns(), grace };
         }
-        course.send(cx);
-        if let Poll::Ready(end) = course.receive(cx) {
-            return Poll::Ready(Some(end));
+        let Run::Cut { cut_ns, grace } = self else { return Poll::Pending };
+        if let Some(grace) = grace {
+            ready!(Pin::new(grace).poll(cx));
         }
-        if course.is_whole() {
-            watch.limit = END_GRACE;
-        }
-        match watch.poll(cx, course.active_ns(), clock) {
-            Poll::Pending => Poll::Pending,
-            Poll::Ready(()) if course.is_whole() => Poll::Ready(Some(Some(Close::Silence))),
-            Poll::Ready(()) => Poll::Ready(Some(Some(Close::Error(
-                FailureKind::Timeout,
-                format!("nothing came from the server for {} s", idle.as_secs_f64()),
-            )))),
-        }
-    })
-    .await
+        Poll::Ready(End { close: course.cut(cx, *cut_ns), cut_ns: Some(*cut_ns) })
+    }
 }
 
 /// Watches for silence. Its timer is not moved with every event: when it fires, it is set to what is left.
-struct Watch {
-    limit: Duration,
+pub(super) struct Watch {
+    /// Longest silence, until only the end of the body is missing.
+    idle: Duration,
     /// When something had last moved.
     active_ns: u64,
     timer: Option<Sleep>,
@@ -108,15 +98,33 @@ struct Watch {
 }
 
 impl Watch {
-    fn new(limit: Duration) -> Watch {
-        Watch { limit, active_ns: 0, timer: None, due_ns: 0 }
+    fn new(idle: Duration) -> Watch {
+        Watch { idle, active_ns: 0, timer: None, due_ns: 0 }
     }
 
-    /// Ready if nothing moved for the limit.
+    /// Ready at the end of the course, or when nothing comes any more.
     #[inline]
-    fn poll(&mut self, cx: &mut Context<'_>, active_ns: u64, clock: Clock) -> Poll<()> {
+    fn go_on(&mut self, cx: &mut Context<'_>, course: &mut impl Course, clock: Clock) -> Poll<Option<Close>> {
+        course.send(cx);
+        if let Poll::Ready(end) = course.receive(cx) {
+            return Poll::Ready(end);
+        }
+        let is_whole = course.is_whole();
+        let limit = if is_whole { END_GRACE } else { self.idle };
+        ready!(self.poll(cx, course.active_ns(), limit, clock));
+        Poll::Ready(Some(if is_whole {
+            Close::Silence
+        } else {
+            let message = format!("nothing came from the server for {} s", limit.as_secs_f64());
+            Close::Error(FailureKind::Timeout, message)
+        }))
+    }
+
+    /// Ready if nothing moved for `limit`.
+    #[inline]
+    fn poll(&mut self, cx: &mut Context<'_>, active_ns: u64, limit: Duration, clock: Clock) -> Poll<()> {
         let moved = std::mem::replace(&mut self.active_ns, active_ns) != active_ns;
-        let end_ns = active_ns.saturating_add(self.limit.as_nanos() as u64);
+        let end_ns = active_ns.saturating_add(limit.as_nanos() as u64);
         // A timer that fires too early costs a look; it is never to fire too late.
         if moved && active_ns < self.due_ns && self.due_ns <= end_ns {
             return Poll::Pending;

@@ -16,6 +16,10 @@ use crate::server::driver::lock;
 /// and nothing but the engine has run beside it.
 const WAITING: usize = 32;
 
+/// Blocks on their way to the thread. A worker waits where more come: a disk that does not keep up makes the engine
+/// late, and the truth says how late, but it takes no more memory.
+const ON_THE_WAY: usize = 64;
+
 /// A block for the file. Those of one worker keep their order.
 #[derive(Debug)]
 pub(super) enum Piece {
@@ -27,7 +31,7 @@ pub(super) enum Piece {
 /// The file and its thread.
 #[derive(Debug)]
 pub(super) struct LogFile {
-    pieces: mpsc::Sender<Piece>,
+    pieces: mpsc::SyncSender<Piece>,
     thread: Mutex<Option<JoinHandle<Result<(), RecordError>>>>,
 }
 
@@ -35,7 +39,7 @@ impl LogFile {
     /// Begins a file; `origin_ns` is what the shared clock read at the start of the log's.
     pub(super) fn create(path: &Path, origin_ns: u64) -> Result<LogFile, SimError> {
         let writer = TruthWriter::create(path).map_err(SimError::Truth)?;
-        let (pieces, arriving) = mpsc::channel();
+        let (pieces, arriving) = mpsc::sync_channel(ON_THE_WAY);
         let thread = thread::Builder::new()
             .name("sim-truth".to_owned())
             .spawn(move || write(&arriving, writer, origin_ns))
@@ -43,7 +47,7 @@ impl LogFile {
         Ok(LogFile { pieces, thread: Mutex::new(Some(thread)) })
     }
 
-    /// Never waits. A piece for a file that has failed is dropped; its end says why.
+    /// A piece for a file that has failed is dropped; its end says why.
     pub(super) fn put(&self, piece: Piece) {
         self.pieces.send(piece).ok();
     }

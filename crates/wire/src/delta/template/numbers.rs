@@ -107,9 +107,12 @@ impl Template {
     /// Makes room for all that numbers may become, so that nothing is allocated once events come.
     pub(super) fn make_room(&mut self) {
         let numbers = self.still.len();
-        self.rising.reserve(numbers);
-        self.pieces.reserve(numbers);
-        self.fixed.reserve((numbers + 1) * MAX_DIGITS);
+        self.rising.reserve_exact(numbers);
+        self.pieces.reserve_exact(numbers);
+        let longer = |number: &Number| MAX_DIGITS.saturating_sub((number.end - number.start) as usize);
+        // A number is spelled before the old one is taken out.
+        let room = self.still.iter().map(longer).sum::<usize>() + MAX_DIGITS;
+        self.fixed.reserve_exact(room);
     }
 
     /// Makes a hole of a number.
