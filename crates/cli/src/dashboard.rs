@@ -118,10 +118,10 @@ impl Painter {
             loop {
                 match event::read()? {
                     Event::Key(key) => {
-                        if self.ui.press(key, &snapshot, &self.live, &self.board, wishes)
-                            == keys::Asked::Suspend
-                        {
-                            screen.suspend()?;
+                        let asked = self.ui.press(key, &snapshot, &self.live, &self.board, wishes);
+                        match asked {
+                            keys::Asked::Suspend => screen.suspend()?,
+                            keys::Asked::Nothing => {}
                         }
                     }
                     Event::Resize(..) => screen.clear()?,

@@ -40,7 +40,7 @@ pub(crate) struct Progress {
     verbosity: Verbosity,
     board: Arc<Board>,
     /// Until it is dropped.
-    _dashboard: Option<Dashboard>,
+    dashboard: Option<Dashboard>,
 }
 
 impl Progress {
@@ -53,11 +53,11 @@ impl Progress {
         wishes: Wishes,
     ) -> Progress {
         let board = Arc::new(board);
-        let mut progress = Progress { verbosity, board, _dashboard: None };
+        let mut progress = Progress { verbosity, board, dashboard: None };
         if verbosity == Verbosity::Dashboard {
             let board = Arc::clone(&progress.board);
             match Dashboard::start(board, live, machine, wishes, out::stderr_colour()) {
-                Ok(dashboard) => progress._dashboard = Some(dashboard),
+                Ok(dashboard) => progress.dashboard = Some(dashboard),
                 Err(_) => progress.verbosity = Verbosity::Lines,
             }
         }

@@ -208,7 +208,8 @@ impl Session {
             drop(launched);
             return Ok((self.finish(&run, &folder)?, None));
         }
-        observed.watch(&mut run, &folder, clock).await;
+        observed.go_on(self.resume.as_ref().and_then(Resume::series), &run);
+        observed.watch(&mut run, clock).await;
         let site = Site { server, target, plan, todo, segment, salt, corpus, threads, folder, observed };
         let measured = Box::pin(self.measure_at(&site, &mut run, interrupt, clock)).await;
         site.observed.finish(&mut run, &site.folder);

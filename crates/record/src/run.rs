@@ -80,15 +80,15 @@ pub struct Run {
     /// What the machine did, as a series; null where nothing was read.
     #[serde(default)]
     pub telemetry: Option<TraceFile>,
-    /// How the machine was read meanwhile; null where nothing was read, and in older records.
-    #[serde(default)]
-    pub sampling: Option<Sampling>,
     /// Where the run was broken off and taken up again, in order; empty where it was made in one go.
     #[serde(default)]
     pub breaks: Vec<Break>,
     /// Measurements that later ones took the place of, in order: nothing that was measured is lost.
     #[serde(default)]
     pub set_aside: Vec<SetAside>,
+    /// How the machine was read meanwhile; null where nothing was read, and in older records.
+    #[serde(default)]
+    pub sampling: Option<Sampling>,
     /// Fields that are null though one would expect a value: dotted path → reason.
     pub unknown: BTreeMap<String, String>,
     /// Facts with their sources, as the probe found them.
@@ -127,9 +127,9 @@ impl Run {
             calibration: None,
             cells: Vec::new(),
             telemetry: None,
-            sampling: None,
             breaks: Vec::new(),
             set_aside: Vec::new(),
+            sampling: None,
             unknown: BTreeMap::new(),
             evidence: Vec::new(),
             remarks: Vec::new(),

@@ -72,10 +72,9 @@ impl RunFolder {
         let file =
             File::open(&self.path).map_err(|source| RecordError::Read { path: self.path.clone(), source })?;
         match file.try_lock() {
-            Ok(()) => Ok(file),
             Err(TryLockError::WouldBlock) => Err(RecordError::InUse { path: self.path.clone() }),
             // A file system without locks keeps nobody away.
-            Err(TryLockError::Error(_)) => Ok(file),
+            Ok(()) | Err(TryLockError::Error(_)) => Ok(file),
         }
     }
 

@@ -18,8 +18,8 @@ pub(super) struct Row<'a> {
     /// What the machine did, if it is at hand.
     series: Option<&'a Telemetry>,
     name: String,
-    /// A measurement that was set aside, and which repeat of its cell it was.
-    aside: Option<Option<u32>>,
+    /// The measurement that was set aside, if the row is one.
+    aside: Option<&'a SetAside>,
     traces_expected: bool,
     reach: Reach,
     compared: u64,
@@ -59,7 +59,7 @@ impl<'a> Row<'a> {
         traces_expected: bool,
     ) -> Row<'a> {
         let name = format!("{}, set aside by segment {}", aside.name(), aside.by_segment);
-        Row { name, aside: Some(aside.repeat), ..Row::new(run, &aside.cell, series, traces_expected) }
+        Row { name, aside: Some(aside), ..Row::new(run, &aside.cell, series, traces_expected) }
     }
 
     pub(super) fn result(self) -> CellVerification {
@@ -243,7 +243,10 @@ impl<'a> Row<'a> {
     /// The trace is that of this run and cell, measured as the settings say.
     fn identity(&mut self, findings: &mut Findings, trace: &CellTrace, index: usize) {
         let (meta, cell, settings) = (&trace.meta, self.cell, &self.run.settings);
-        let repeat = self.aside.unwrap_or_else(|| cell.repeats.get(index).map(|repeat| repeat.repeat));
+        let repeat = match self.aside {
+            Some(aside) => aside.repeat,
+            None => cell.repeats.get(index).map(|repeat| repeat.repeat),
+        };
         let mut facts: Vec<(&str, Value, Value)> = vec![
             ("id", self.run.id.clone().into(), meta.run.clone().into()),
             ("phase", word(&cell.phase), word(&meta.phase)),

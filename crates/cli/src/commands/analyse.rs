@@ -135,9 +135,9 @@ impl Derived {
 
     fn save(self, mut run: Run) -> anyhow::Result<()> {
         run.id = self.id;
-        run.sampling = None;
         // Their traces stay with the run that this one was made from.
         run.set_aside.clear();
+        run.sampling = None;
         if run.telemetry.take().is_some() {
             let why = "the series stays with the run that this one was made from";
             run.unknown.insert("telemetry".to_owned(), why.to_owned());

@@ -1,5 +1,7 @@
 //! `tokometer explain TERM`.
 
+use std::fmt::Write;
+
 use crate::args::tool::ExplainArgs;
 use crate::explain::{self, Found};
 use crate::failure::Hinted;
@@ -28,14 +30,12 @@ pub(crate) fn explain(args: &ExplainArgs) -> anyhow::Result<u8> {
     let width = out::width().min(WIDEST);
     let mut text = String::new();
     for Found { term, kind, meaning } in found.iter().take(MOST) {
-        text.push_str(&format!("{term}  ({kind})\n{}\n\n", wrapped(meaning, width, "  ")));
+        let _ = writeln!(text, "{term}  ({kind})\n{}\n", wrapped(meaning, width, "  "));
     }
     if found.len() > MOST {
         let more = out::count(found.len() - MOST, "other field");
-        text.push_str(&format!(
-            "and {more} of this name: name one by its path, such as {}\n",
-            found[MOST].term
-        ));
+        let next = &found[MOST].term;
+        let _ = writeln!(text, "and {more} of this name: name one by its path, such as {next}");
     }
     out::result_line(text.trim_end())?;
     Ok(0)
@@ -47,9 +47,10 @@ fn list() -> anyhow::Result<u8> {
     for word in tokometer_report::glossary() {
         if word.section != section {
             section = &word.section;
-            text.push_str(&format!("{}{section}\n", if text.is_empty() { "" } else { "\n" }));
+            let gap = if text.is_empty() { "" } else { "\n" };
+            let _ = writeln!(text, "{gap}{section}");
         }
-        text.push_str(&format!("  {}\n", word.term));
+        let _ = writeln!(text, "  {}", word.term);
     }
     out::result(&text)?;
     Ok(0)
@@ -64,7 +65,10 @@ fn wrapped(text: &str, width: usize, indent: &str) -> String {
         });
         match line {
             Some(line) if line.len() == indent.len() => line.push_str(word),
-            Some(line) => line.push_str(&format!(" {word}")),
+            Some(line) => {
+                line.push(' ');
+                line.push_str(word);
+            }
             None => lines.push(format!("{indent}{word}")),
         }
     }

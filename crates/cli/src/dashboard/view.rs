@@ -48,10 +48,6 @@ impl Paint {
         if self.0 { Style::new().fg(Color::DarkGray) } else { Style::new() }
     }
 
-    fn strong(self) -> Style {
-        Style::new().add_modifier(Modifier::BOLD)
-    }
-
     fn status(self, status: Status) -> Style {
         match status {
             Status::Valid => Style::new(),
@@ -61,6 +57,9 @@ impl Paint {
         }
     }
 }
+
+/// What a reader looks for first.
+const STRONG: Style = Style::new().add_modifier(Modifier::BOLD);
 
 /// Draws everything.
 pub(super) fn draw(frame: &mut Frame<'_>, seen: &Snapshot, ui: &mut Ui) {
@@ -78,7 +77,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, seen: &Snapshot, ui: &mut Ui) {
         Constraint::Length(1),
     ])
     .areas(area);
-    frame.render_widget(Paragraph::new(header(seen, paint, area.width)), top);
+    frame.render_widget(Paragraph::new(header(seen, area.width)), top);
     frame.render_widget(Paragraph::new(tables), matrix);
     let [running, serving, events] = places(below, panels::serving_height(seen));
     panels::running(frame, running, seen, paint);
@@ -116,7 +115,7 @@ fn places(below: Rect, serving: u16) -> [Rect; 3] {
         .areas(below)
 }
 
-fn header<'a>(seen: &Snapshot, paint: Paint, width: u16) -> Vec<Line<'a>> {
+fn header<'a>(seen: &Snapshot, width: u16) -> Vec<Line<'a>> {
     let State { title, server, doing, elapsed, left, ending, .. } = &seen.state;
     let time = progress::time;
     let left = if *ending {
@@ -130,7 +129,7 @@ fn header<'a>(seen: &Snapshot, paint: Paint, width: u16) -> Vec<Line<'a>> {
     let room = usize::from(width).saturating_sub(right.chars().count() + 2);
     let title: String = title.chars().take(room).collect();
     let gap = room.saturating_sub(title.chars().count());
-    let filled = if doing.of > 0 { doing.done * usize::from(width) / doing.of } else { 0 };
+    let filled = (doing.done * usize::from(width)).checked_div(doing.of).unwrap_or(0);
     let server: String = format!(" {server}").chars().take(usize::from(width)).collect();
     let rest = usize::from(width).saturating_sub(server.chars().count());
     // The server's line is the bar of progress, too.
@@ -138,7 +137,7 @@ fn header<'a>(seen: &Snapshot, paint: Paint, width: u16) -> Vec<Line<'a>> {
     let (done, todo) = padded.split_at(filled.min(padded.len()));
     vec![
         Line::from(vec![
-            Span::styled(format!(" {title}"), paint.strong()),
+            Span::styled(format!(" {title}"), STRONG),
             Span::raw(" ".repeat(gap + 1)),
             Span::raw(right),
         ]),

@@ -291,8 +291,8 @@ impl Measuring<'_> {
                 replaced = Some(old);
             }
         }
-        self.site.observed.save_piece(run, &self.site.folder);
         self.set_aside(run, trace, replaced);
+        self.site.observed.save_piece(run, &self.site.folder);
         // A process that is killed later leaves the time until here.
         run.elapsed_seconds = Some(self.conductor.clock.now_ns() as f64 / 1e9);
         let unsaved = || {

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::json;
 use tokometer_plan::{Plan, SpeedGuess, Step};
-use tokometer_record::{Break, Difference, Run, RunFolder, RunState, Status};
+use tokometer_record::{Break, Difference, Run, RunFolder, RunState, Status, Telemetry};
 use tokometer_wire::clock::Clock;
 
 use super::measure::RowsSoFar;
@@ -115,6 +115,26 @@ impl Resume {
         left::rows(&self.run, &self.folder)
     }
 
+    /// What the machine did in earlier segments, as far as it can be read.
+    pub(super) fn series(&self) -> Option<Telemetry> {
+        self.folder.load_series(&self.run).ok().flatten()
+    }
+
+    /// Names what earlier segments have read as a piece of the series: the whole is written anew at the end.
+    fn keep_series(&self, run: &mut Run) -> anyhow::Result<()> {
+        if run.telemetry.is_none() {
+            return Ok(());
+        }
+        if let Some(series) = self.series() {
+            let piece = self.folder.save_telemetry_piece(1, &series)?;
+            let mut sampling = series.meta.sampling;
+            sampling.pieces = vec![piece];
+            run.sampling = Some(sampling);
+        }
+        run.telemetry = None;
+        Ok(())
+    }
+
     /// The number of the new segment.
     pub(super) fn segment(&self) -> u32 {
         self.run.breaks.last().map_or(2, |last| last.segment + 1)
@@ -157,6 +177,7 @@ impl Resume {
             redo: self.redo.iter().map(Redo::words).collect(),
             differences,
         });
+        self.keep_series(&mut run)?;
         run.state = RunState::Running;
         run.state_reason = None;
         run.elapsed_seconds = Some(resumed_seconds);

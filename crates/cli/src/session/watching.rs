@@ -29,7 +29,7 @@ pub(super) struct Watching {
     /// Readings of the server's gauges, as cells brought them.
     gauges: RefCell<Vec<SampleRow>>,
     saved: RefCell<Saved>,
-    /// What a resumed run read before its break.
+    /// What earlier segments of a resumed run have read.
     before: RefCell<Option<Telemetry>>,
 }
 
@@ -76,9 +76,23 @@ impl Watching {
         Watching { source, ..Watching::default() }
     }
 
-    /// Starts reading. What is in the folder already, of a run that is taken up again, stays a part of the series.
-    pub(super) async fn watch(&mut self, run: &mut Run, folder: &RunFolder, clock: Clock) {
-        self.take_up(run, folder);
+    /// Goes on behind what earlier segments of the run have read: its pieces are named by the record.
+    pub(super) fn go_on(&mut self, before: Option<Telemetry>, run: &Run) {
+        *self.before.get_mut() = before;
+        let pieces = run.sampling.iter().flat_map(|sampling| sampling.pieces.iter().cloned());
+        self.saved.get_mut().pieces = pieces.collect();
+    }
+
+    /// The last readings, for a display; none where another host reads them.
+    pub(super) fn latest(&self) -> Option<Latest> {
+        match self.reading.borrow().as_ref()? {
+            Reading::Local(watch) => Some(watch.latest()),
+            Reading::Agent(_) => None,
+        }
+    }
+
+    /// Starts reading.
+    pub(super) async fn watch(&mut self, run: &mut Run, clock: Clock) {
         let started = match self.source.take() {
             None => return,
             Some(Source::Local(machine)) => {
@@ -99,44 +113,6 @@ impl Watching {
         match started {
             Ok(reading) => *self.reading.borrow_mut() = Some(reading),
             Err(why) => drop(run.unknown.insert("telemetry".to_owned(), why)),
-        }
-    }
-
-    /// Keeps the readings of a run that is taken up again, as the first pieces.
-    fn take_up(&self, run: &mut Run, folder: &RunFolder) {
-        let before = match folder.find_series(run).map(|found| found.series) {
-            None => return,
-            Some(Ok(before)) => before,
-            Some(Err(error)) => {
-                run.remarks.push(format!("the machine's series before the break is lost: {error}"));
-                run.telemetry = None;
-                run.sampling = None;
-                return;
-            }
-        };
-        let mut pieces = run.sampling.as_ref().map(|sampling| sampling.pieces.clone()).unwrap_or_default();
-        if run.telemetry.is_some() {
-            match folder.save_telemetry_piece(1, &before) {
-                Ok(file) => pieces = vec![file],
-                Err(error) => {
-                    run.unknown.insert("telemetry".to_owned(), error.to_string());
-                    return;
-                }
-            }
-            run.telemetry = None;
-        }
-        if let Some(sampling) = &mut run.sampling {
-            sampling.pieces.clone_from(&pieces);
-        }
-        self.saved.borrow_mut().pieces = pieces;
-        *self.before.borrow_mut() = Some(before);
-    }
-
-    /// The last readings, for a display; none where another host is read.
-    pub(super) fn latest(&self) -> Option<Latest> {
-        match self.reading.borrow().as_ref()? {
-            Reading::Local(watch) => Some(watch.latest()),
-            Reading::Agent(_) => None,
         }
     }
 
@@ -197,9 +173,6 @@ impl Watching {
         }
         series.server = self.gauges.take();
         if let Some(mut before) = self.before.take() {
-            let gaps = std::mem::take(&mut before.meta.sampling.gaps);
-            series.meta.sampling.gaps.splice(0..0, gaps);
-            before.meta = std::mem::take(&mut series.meta);
             before.append(series);
             series = before;
         }

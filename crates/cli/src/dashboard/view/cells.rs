@@ -4,7 +4,7 @@ use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 use tokometer_record::{Phase, Status, context_label};
 
-use super::{Paint, Snapshot, number};
+use super::{Paint, STRONG, Snapshot, number};
 use crate::dashboard::board::{Place, Row};
 use crate::dashboard::keys::Ui;
 use crate::progress;
@@ -67,7 +67,7 @@ pub(super) fn tables<'a>(seen: &Snapshot, ui: &Ui, paint: Paint, width: u16, hei
 }
 
 fn prefill<'a>(seen: &Snapshot, ui: &Ui, paint: Paint, width: usize) -> Vec<Line<'a>> {
-    let mut heads = vec![Span::styled(format!("{:<LABEL$}", " prefill"), paint.strong()), Span::raw(" ")];
+    let mut heads = vec![Span::styled(format!("{:<LABEL$}", " prefill"), STRONG), Span::raw(" ")];
     let mut values = vec![Span::styled(format!("{:<LABEL$}", " tok/s"), paint.dim()), Span::raw(" ")];
     let room = width.saturating_sub(LABEL + 1) / 8;
     for context in seen.state.prefill.iter().take(room) {
@@ -119,8 +119,7 @@ fn block<'a>(seen: &Snapshot, ui: &Ui, paint: Paint, figures: &[Figure]) -> Vec<
             heads.push(Span::raw(" ".repeat(GAP)));
         }
         let width = LABEL + figure.width() * state.concurrency.len();
-        titles
-            .push(Span::styled(format!("{:<width$.width$}", format!(" {}", figure.title())), paint.strong()));
+        titles.push(Span::styled(format!("{:<width$.width$}", format!(" {}", figure.title())), STRONG));
         heads.push(Span::styled(format!("{:<LABEL$}", " at once"), paint.dim()));
         for (column, concurrency) in state.concurrency.iter().enumerate() {
             // The label is one wider than its column.
@@ -170,7 +169,7 @@ fn shown(
     };
     let mut style = paint.status(status);
     if is_running {
-        style = paint.strong();
+        style = STRONG;
     }
     if ui.selected == Some(place) {
         style = style.add_modifier(Modifier::REVERSED);

@@ -8,7 +8,7 @@ use ratatui::widgets::{Paragraph, Sparkline};
 use tokometer_load::LivePhase;
 use tokometer_record::{DeviceSample, SampleRow};
 
-use super::{Paint, Snapshot, number, panel};
+use super::{Paint, STRONG, Snapshot, number, panel};
 
 /// The running cell: its phase, what is missing, its streams, its rate.
 pub(super) fn running(frame: &mut Frame<'_>, area: Rect, seen: &Snapshot, paint: Paint) {
@@ -19,7 +19,7 @@ pub(super) fn running(frame: &mut Frame<'_>, area: Rect, seen: &Snapshot, paint:
     let inner = block.inner(area);
     frame.render_widget(block, area);
     let live = &seen.live;
-    let mut lines = vec![Line::styled(phase(seen), paint.strong())];
+    let mut lines = vec![Line::styled(phase(seen), STRONG)];
     if live.phase == LivePhase::Ready && !live.missing.is_empty() {
         lines.push(Line::styled(
             format!("waits for: {}", live.missing.join("; ")),

@@ -26,7 +26,7 @@ pub(super) fn steps(run: &Run, folder: &RunFolder, redo: &[Redo], plan: &Plan) -
 
 /// The rows of each repeat, made again from their traces as `verify` does.
 pub(super) fn rows(run: &Run, folder: &RunFolder) -> anyhow::Result<RowsSoFar> {
-    let series = run.telemetry.as_ref().and_then(|file| folder.load_telemetry(file).ok());
+    let series = folder.load_series(run).ok().flatten();
     let mut rows = RowsSoFar::default();
     for cell in run.cells.iter().filter(|cell| !cell.repeats.is_empty()) {
         let mut of_cell = Vec::new();
