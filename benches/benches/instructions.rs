@@ -56,17 +56,17 @@ const fn repetition(name: &'static str, work: Work, limit: f64) -> Gate {
 
 /// All gates.
 const GATES: [Gate; 11] = [
-    parse(Shape::VllmChat, 780.0),
-    parse(Shape::VllmCompletions, 750.0),
-    parse(Shape::VllmTokenIds, 780.0),
-    parse(Shape::SglangChat, 780.0),
-    parse(Shape::LlamaCppChat, 1300.0),
-    parse(Shape::OpenAiChat, 830.0),
-    parse(Shape::OllamaNative, 1150.0),
+    parse(Shape::VllmChat, 685.0),
+    parse(Shape::VllmCompletions, 665.0),
+    parse(Shape::VllmTokenIds, 775.0),
+    parse(Shape::SglangChat, 685.0),
+    parse(Shape::LlamaCppChat, 1080.0),
+    parse(Shape::OpenAiChat, 795.0),
+    parse(Shape::OllamaNative, 790.0),
     repetition("repetition-varied", Work::Varied, 55.0),
     repetition("repetition-nearly", Work::NearlyRepeating, 72.0),
-    client("client-1-stream", 1, 4200.0),
-    client("client-32-streams", 32, 3400.0),
+    client("client-1-stream", 1, 3500.0),
+    client("client-32-streams", 32, 3200.0),
 ];
 
 fn main() -> ExitCode {

@@ -123,7 +123,7 @@ pub fn idle<T>(streams: u32, look: impl FnOnce() -> T) -> Result<T, String> {
     let server = serve(streams, 1)?;
     let client = Client::start(server.port)?;
     let requests = vec![client.request(); streams as usize];
-    let opened = client.block_on(client.conductor.open_idle(requests, look))?;
+    let opened = block_on(client.conductor.open_idle(requests, look))?;
     opened.map_err(|failure| failure.message)?.ok_or_else(|| "interrupted".to_owned())
 }
 
@@ -153,7 +153,7 @@ fn run_at(port: u16, streams: u32, events: u64) -> Result<u64, String> {
         at_end: AtEnd::Finish,
         calibration: None,
     };
-    let trace = client.block_on(client.conductor.run_cell(&spec))?;
+    let trace = block_on(client.conductor.run_cell(&spec))?;
     let all = u64::from(streams) * events;
     let reads: u64 = trace.requests.iter().map(|row| u64::from(row.reads)).sum();
     let ended = trace.requests.iter().filter(|row| row.outcome == Outcome::Ended).count();
@@ -172,6 +172,11 @@ fn run_at(port: u16, streams: u32, events: u64) -> Result<u64, String> {
 struct Client {
     conductor: Conductor,
     connector: Connector,
+}
+
+/// Lets this process hold both ends of so many streams.
+pub fn make_room(streams: u32) -> Result<(), String> {
+    LoadEngine::reserve_descriptors(2 * streams).map_err(|error| error.to_string())
 }
 
 impl Client {
@@ -204,9 +209,10 @@ impl Client {
     fn request(&self) -> PreparedRequest {
         self.connector.prepare(Endpoint::Chat.path(), "{\"stream\":true}".into())
     }
+}
 
-    fn block_on<T>(&self, work: impl Future<Output = T>) -> Result<T, String> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        Ok(runtime.map_err(|error| error.to_string())?.block_on(work))
-    }
+/// Waits for the conductor, on this thread.
+fn block_on<T>(work: impl Future<Output = T>) -> Result<T, String> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    Ok(runtime.map_err(|error| error.to_string())?.block_on(work))
 }

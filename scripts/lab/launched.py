@@ -72,6 +72,8 @@ def main():
     assert shlex.split(command)[1] in record["launch_command"], record["launch_command"]
     engine = record["engine"]
     assert engine["name"] and engine["version"], engine
+    # The interpreter and this script lie in checkouts of other things: only what the engine says counts.
+    assert engine["commit"] is None or engine["commit"] in engine["version"], engine
     commit = engine["commit"] or record["unknown"]["engine.commit"]
     assert "the key is <redacted>" in log and len(log.splitlines()) > 5, log[:500]
     for path in (folder / "runs").rglob("*"):

@@ -17,7 +17,7 @@ const BIN_SECONDS: [f64; 7] = [0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0];
 /// Most points of a distribution.
 const MOST_POINTS: usize = 60;
 /// Most requests that are listed one by one.
-const MOST_REQUESTS: usize = 80;
+const MOST_REQUESTS: usize = 50;
 
 /// What a page shows of a cell beside its row. Its size is bounded whatever the trace holds.
 pub fn detail(trace: &CellTrace) -> CellDetail {

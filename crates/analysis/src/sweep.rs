@@ -38,7 +38,7 @@ pub struct SweepResult {
 /// Lays the entries of a sweep side by side: up to six on one page, more on several that all begin with the base.
 ///
 /// The base is entry number `base`, or where it has no finished run, the first that has one.
-pub fn sweep(title: &str, base: usize, entries: Vec<EntryRuns>) -> Result<SweepResult, AnalysisError> {
+pub fn sweep(title: &str, base: usize, entries: &[EntryRuns]) -> Result<SweepResult, AnalysisError> {
     let runs: Vec<Option<Run>> = entries.iter().map(merged).collect();
     let base = Some(base)
         .filter(|base| runs.get(*base).is_some_and(Option::is_some))

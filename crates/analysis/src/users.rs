@@ -43,12 +43,16 @@ pub fn parse_service_level(text: &str) -> Result<ServiceLevel, AnalysisError> {
 
 /// Users by the medians of the cells: what a record without traces can answer. `None` without any decode cell.
 pub fn by_medians(runs: &[Run], level: ServiceLevel) -> Option<SloUsers> {
-    let mut contexts: Vec<u64> =
-        runs.iter().flat_map(|run| &run.cells).filter(is_decode).map(|cell| cell.context_nominal).collect();
+    let mut contexts: Vec<u64> = runs
+        .iter()
+        .flat_map(|run| &run.cells)
+        .filter(|cell| is_decode(cell))
+        .map(|cell| cell.context_nominal)
+        .collect();
     contexts.sort_unstable();
     contexts.dedup();
     let of = |run: &Run, context: u64| {
-        let cells = run.cells.iter().filter(is_decode).filter(|cell| cell.context_nominal == context);
+        let cells = run.cells.iter().filter(|cell| is_decode(cell) && cell.context_nominal == context);
         answer(cells.map(|cell| (cell.concurrency, judged(cell).keeps(level))).collect())
     };
     let users = SloUsers {
@@ -65,7 +69,7 @@ pub fn by_medians(runs: &[Run], level: ServiceLevel) -> Option<SloUsers> {
     (!users.contexts.is_empty()).then_some(users)
 }
 
-fn is_decode(cell: &&Cell) -> bool {
+fn is_decode(cell: &Cell) -> bool {
     cell.phase == Phase::Decode
 }
 

@@ -10,10 +10,11 @@ mod identities;
 mod numbers;
 mod plan;
 mod rows;
+mod series;
 
 use serde_json::Value;
 use tokometer_record::verification::{Check, Finding, Level, Reach, Verification};
-use tokometer_record::{CellTrace, Run, TraceFile};
+use tokometer_record::{CellTrace, Run, StoredTelemetry, TraceFile};
 
 use rows::Row;
 
@@ -46,11 +47,13 @@ pub enum FoundTrace {
 ///
 /// `document` is the run document as it was read, so that fields which are not known can be named. `load` is asked for
 /// each trace once, in the order of the rows, so that one at a time is in memory. With `traces_expected` a missing
-/// trace is a failure; a page alone has none.
+/// trace is a failure; a page alone has none. `series` is the machine's series as it was found
+/// (`RunFolder::find_series`); none where the record names none.
 pub fn verify(
     run: &Run,
     document: Option<&Value>,
     traces_expected: bool,
+    series: Option<StoredTelemetry>,
     mut load: impl FnMut(&TraceFile) -> FoundTrace,
 ) -> Verification {
     let mut findings = Findings::default();
@@ -60,10 +63,11 @@ pub fn verify(
     plan::rows(&mut findings, run);
     facts::settings(&mut findings, run);
     facts::evidence(&mut findings, run);
+    let (series, of_machine) = series::check(&mut findings, run, series, traces_expected);
     let mut cells = Vec::new();
     let mut last_ns = 0;
     for cell in &run.cells {
-        let mut row = Row::new(run, cell, traces_expected);
+        let mut row = Row::new(run, cell, series.as_ref(), traces_expected);
         row.check(&mut findings, &mut load);
         last_ns = last_ns.max(row.last_ns);
         cells.push(row.result());
@@ -72,6 +76,7 @@ pub fn verify(
     identities::cells(&mut findings, run);
     identities::matrix(&mut findings, run);
     let mut not_checked = facts::not_checked(run);
+    not_checked.extend(of_machine);
     not_checked.extend(bounds::check(&mut findings, run));
     if cells.iter().any(|cell| cell.reach == Reach::NoTrace) {
         let why = if run.imported.is_some() {
@@ -92,14 +97,6 @@ pub fn verify(
         cells,
         not_checked,
     }
-}
-
-/// Adds that the series of the machine is not the one that the record names, for the reason `why`.
-pub fn bad_telemetry(verification: &mut Verification, why: &str) {
-    let mut findings = Findings::default();
-    findings.failure(Check::Trace, None, why.to_owned()).path = Some("telemetry".to_owned());
-    findings.0.append(&mut verification.findings);
-    (verification.findings, verification.passed) = (findings.0, false);
 }
 
 /// The verification of a document that is no run record, for the reason `why`.

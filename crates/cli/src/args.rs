@@ -1,5 +1,6 @@
 //! Arguments, as the user writes them. Values are checked here; meaning is given in the commands.
 
+pub(crate) mod agent;
 pub(crate) mod calibrate;
 pub(crate) mod judge;
 pub(crate) mod machine;
@@ -45,6 +46,8 @@ pub(crate) enum Command {
     Sweep(sweep::SweepArgs),
     /// Show what is known of a server, and how it streams
     Probe(Box<run::ProbeArgs>),
+    /// Hand out the machine that a server runs on to runs that are made on another host
+    Agent(agent::AgentArgs),
     /// Start the simulated engine as a server of its own
     Sim(sim::SimArgs),
     /// Prove on this machine how true this client is at a load, and what it costs

@@ -1,5 +1,6 @@
 //! One file a command. Each returns the exit code of method section 8.
 
+pub(crate) mod agent;
 pub(crate) mod analyse;
 pub(crate) mod calibrate;
 pub(crate) mod compare;

@@ -24,6 +24,7 @@ fn main() -> ExitCode {
         Command::Demo(args) => commands::demo::demo(*args),
         Command::Sweep(args) => commands::sweep::sweep(&args),
         Command::Probe(args) => commands::probe::probe(&args),
+        Command::Agent(args) => commands::agent::agent(&args),
         Command::Sim(args) => commands::sim::sim(&args),
         Command::Calibrate(args) => commands::calibrate::calibrate(&args),
         Command::Report(args) => commands::report::report(&args),

@@ -2,15 +2,17 @@
 
 mod adaptive;
 mod advice;
+pub(crate) mod agent;
 mod ask;
 mod ending;
 pub(crate) mod interrupt;
 pub(crate) mod launch;
-mod machine;
+pub(crate) mod machine;
 mod measure;
 mod prompts;
 pub(crate) mod server;
 pub(crate) mod settings;
+mod watching;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -42,7 +44,7 @@ struct Site {
     corpus: Option<Arc<Corpus>>,
     threads: usize,
     folder: RunFolder,
-    observed: machine::Observed,
+    observed: watching::Watching,
 }
 
 /// What a session is to do.
@@ -119,7 +121,8 @@ impl Session {
             Ok(calibration) => run.calibration = Some(calibration),
             Err(why) => drop(run.unknown.insert("calibration".to_owned(), why)),
         }
-        let mut observed = machine::Observed::look(&self.machine, &mut run)?;
+        let looking = machine::look(&self.machine, &self.target, &mut run, clock);
+        let mut observed = Box::pin(looking).await?;
         if !self.output.quiet {
             out::say(&ask::plan_text(&run, &plan));
             machine::show(&run);
@@ -145,7 +148,7 @@ impl Session {
             drop(launched);
             return self.finish(&run, &folder);
         }
-        observed.watch(&mut run, clock);
+        observed.watch(&mut run, clock).await;
         let site = Site { server, target, plan, corpus, threads, folder, observed };
         let measured = Box::pin(self.measure_at(&site, &mut run, interrupt, clock)).await;
         site.observed.finish(&mut run, &site.folder);
@@ -158,7 +161,10 @@ impl Session {
         site.folder.release_reserve();
         run.elapsed_seconds = Some(clock.now_ns() as f64 / 1e9);
         match measured.and_then(|()| Ok(site.folder.save_run(&run)?)) {
-            Ok(()) => self.finish(&run, &site.folder),
+            Ok(()) => {
+                machine::tidy(&run, &site.folder);
+                self.finish(&run, &site.folder)
+            }
             Err(error) => Ok(self.end_early(&mut run, &site.folder, &error)),
         }
     }

@@ -76,13 +76,12 @@ impl Prepared {
         lines.push(format!("  {runs}, order {}:", self.sweep.order.word()));
         let mut seconds = 0.0;
         for (number, job) in self.jobs.iter().enumerate() {
-            let state = match self.done(&self.found, *job) {
-                Some(found) => format!("there ({})", found.folder),
-                None => {
-                    let estimate = self.entries[job.entry].seconds;
-                    seconds += estimate;
-                    format!("about {}", progress::time(estimate))
-                }
+            let state = if let Some(found) = self.done(&self.found, *job) {
+                format!("there ({})", found.folder)
+            } else {
+                let estimate = self.entries[job.entry].seconds;
+                seconds += estimate;
+                format!("about {}", progress::time(estimate))
             };
             lines.push(format!("  {:>4}  {}  {state}", number + 1, self.name(*job)));
         }
@@ -228,16 +227,15 @@ impl Prepared {
         let file = open().with_context(|| {
             Hinted::new(format!("cannot write to {folder}"), "give another folder with --out")
         })?;
-        match file.try_lock() {
-            Ok(()) => Ok(file),
-            Err(std::fs::TryLockError::WouldBlock) => Err(Hinted::new(
+        if let Err(std::fs::TryLockError::WouldBlock) = file.try_lock() {
+            return Err(Hinted::new(
                 format!("another tokometer is measuring {folder}"),
                 "wait for it, or give another folder with --out",
             )
-            .into()),
-            // Some file systems have no locks.
-            Err(std::fs::TryLockError::Error(_)) => Ok(file),
+            .into());
         }
+        // Some file systems have no locks.
+        Ok(file)
     }
 }
 

@@ -46,6 +46,9 @@ pub(crate) fn sample_row(sample: &Sample) -> SampleRow {
         draft_tokens: sample.draft_tokens,
         accepted_tokens: sample.accepted_tokens,
         acceptance_length: sample.acceptance_length,
+        prefill_tokens: sample.prompt_tokens,
+        cached_prefill_tokens: sample.cached_tokens,
+        preemptions: sample.preemptions,
     }
 }
 

@@ -98,13 +98,13 @@ impl Limits {
         if let (Some(blocks), true) = (self.kv_blocks, request.shares_no_prefix()) {
             let needed = blocks.needed(requests, each);
             return (needed > blocks.blocks).then(|| {
+                let (in_tokens, available) = (blocks.in_tokens(needed), blocks.in_tokens(blocks.blocks));
                 let text = format!(
-                    "{requests} × ({context} prompt + {output} output tokens) need {needed} blocks of {} tokens, \
-                     {:.1} of them per request whatever its length; the KV cache has {}",
-                    blocks.block_tokens, blocks.fixed_per_request, blocks.blocks
+                    "{requests} × ({context} prompt + {output} output tokens) take {needed} blocks of {} tokens, {:.1} of \
+                     them per request whatever its length: {in_tokens} tokens, more than the KV cache's {available}",
+                    blocks.block_tokens, blocks.fixed_per_request
                 );
-                let (needed, available) = (blocks.in_tokens(needed), blocks.in_tokens(blocks.blocks));
-                (Status::OverCapacity, reason(ReasonRule::KvTokens, text, needed, available))
+                (Status::OverCapacity, reason(ReasonRule::KvTokens, text, in_tokens, available))
             });
         }
         let needed = each.saturating_mul(requests);

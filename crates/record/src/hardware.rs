@@ -14,7 +14,8 @@ pub struct Hardware {
     pub accelerators: Vec<Accelerator>,
     /// `linux`, …
     pub os: Option<String>,
-    /// Who told: `found` (read on the machine itself) or `stated` (by the user); null in older records.
+    /// Who told: `found` (read on the machine itself), `agent` (read on the server's host by an agent there) or
+    /// `stated` (by the user); null in older records.
     #[serde(default)]
     pub origin: Option<String>,
     /// The host.
@@ -76,15 +77,34 @@ pub struct Host {
     pub container: Option<Container>,
 }
 
-/// A container, as far as it can be seen from its processes.
+/// A container, as far as it can be seen: its id from the control groups of its processes, the rest from the API of
+/// the containers' daemon, where that may be asked.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Container {
     /// `docker`, `containerd`, `podman`, `kubernetes`, …
     pub runtime: Option<String>,
     /// First 12 digits of its id.
     pub id: Option<String>,
-    /// Its image.
+    /// Its image, as it was named: `vllm/vllm-openai:v0.33.0`.
     pub image: Option<String>,
+    /// The image by its contents: `vllm/vllm-openai@sha256:…`, or the image's own id where it came from no registry.
+    #[serde(default)]
+    pub digest: Option<String>,
+    /// What the container was started with, entry point and arguments, secrets removed.
+    #[serde(default)]
+    pub command: Option<String>,
+    /// Variables of its environment that change speed, secrets removed.
+    #[serde(default)]
+    pub environment: BTreeMap<String, String>,
+    /// Size of its shared memory, bytes.
+    #[serde(default)]
+    pub shared_memory_bytes: Option<u64>,
+    /// Its IPC mode: `private`, `host`, …
+    #[serde(default)]
+    pub ipc_mode: Option<String>,
+    /// Fields that are null though one would expect a value: name → reason. `api`: the daemon could not be asked.
+    #[serde(default)]
+    pub unknown: BTreeMap<String, String>,
 }
 
 /// One accelerator.
@@ -92,7 +112,7 @@ pub struct Container {
 pub struct Device {
     /// Its number in samples of the telemetry.
     pub index: u32,
-    /// `nvidia`, `amd`, `intel`.
+    /// `nvidia`, `amd`, `intel`, `apple`.
     pub vendor: String,
     /// As the driver names it.
     pub driver_name: Option<String>,
@@ -128,6 +148,9 @@ pub struct Device {
     pub power_limit_watts: Option<f64>,
     /// Power limit of the factory, W.
     pub power_default_watts: Option<f64>,
+    /// Smallest power limit that can be set, W.
+    #[serde(default)]
+    pub power_min_watts: Option<f64>,
     /// Largest power limit that can be set, W.
     pub power_max_watts: Option<f64>,
     /// Highest core clock that the driver lists, MHz.
@@ -144,6 +167,9 @@ pub struct Device {
     pub ecc: Option<bool>,
     /// Multi-instance mode.
     pub mig: Option<bool>,
+    /// Instances that a device in this mode is cut into.
+    #[serde(default)]
+    pub mig_instances: Option<u32>,
     /// Persistence mode.
     pub persistence: Option<bool>,
     /// PCIe generation of the device and its slot.
@@ -171,6 +197,10 @@ pub struct DeviceLink {
     pub b: u32,
     /// `same_board`, `pcie_switch`, `pcie_switches`, `host_bridge`, `numa_node`, `system`.
     pub path: String,
+    /// Links of the accelerators' own kind that lead from one straight to the other (NVLink, XGMI), without a switch
+    /// in between; null where the driver does not tell.
+    #[serde(default)]
+    pub direct_links: Option<u32>,
 }
 
 impl Hardware {

@@ -17,6 +17,7 @@
 pub mod adaptive;
 pub mod calibration;
 pub mod cell;
+mod columnar;
 pub mod comparison;
 pub mod detail;
 mod error;
@@ -56,7 +57,8 @@ pub use speculative::{Speculative, SpeculativeSource};
 pub use store::{RunFolder, StoredTrace};
 pub use sweep::{SweepPart, SweepSummary};
 pub use telemetry::{
-    CellTelemetry, DeviceMeta, DeviceSample, DeviceTelemetry, HostSample, Reading, Telemetry, TelemetryMeta,
+    AgentLink, CellTelemetry, ClockOffset, DeviceMeta, DeviceSample, DeviceTelemetry, HostSample, Reading,
+    ReasonBit, Sampling, SamplingGap, StoredTelemetry, Telemetry, TelemetryMeta,
 };
 pub use trace::{
     CellTrace, CounterSnapshot, EventRow, Failure, FailureKind, LoopEvidence, Outcome, RequestKind,

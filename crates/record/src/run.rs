@@ -9,6 +9,7 @@ use crate::calibration::Calibration;
 use crate::cell::{Cell, TraceFile};
 use crate::hardware::Hardware;
 use crate::sweep::SweepPart;
+use crate::telemetry::Sampling;
 
 /// How far a run got.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -78,6 +79,9 @@ pub struct Run {
     /// What the machine did, as a series; null where nothing was read.
     #[serde(default)]
     pub telemetry: Option<TraceFile>,
+    /// How the machine was read meanwhile; null where nothing was read, and in older records.
+    #[serde(default)]
+    pub sampling: Option<Sampling>,
     /// Fields that are null though one would expect a value: dotted path → reason.
     pub unknown: BTreeMap<String, String>,
     /// Facts with their sources, as the probe found them.
@@ -116,6 +120,7 @@ impl Run {
             calibration: None,
             cells: Vec::new(),
             telemetry: None,
+            sampling: None,
             unknown: BTreeMap::new(),
             evidence: Vec::new(),
             remarks: Vec::new(),

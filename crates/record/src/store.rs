@@ -179,7 +179,7 @@ impl RunFolder {
     }
 
     /// Where a trace lies. Records come from anywhere: a path that leads out of the folder is refused.
-    fn trace_path(&self, trace: &TraceFile) -> Result<PathBuf, RecordError> {
+    pub(crate) fn trace_path(&self, trace: &TraceFile) -> Result<PathBuf, RecordError> {
         let relative = Path::new(&trace.file);
         if relative.components().all(|part| matches!(part, Component::Normal(_))) {
             return Ok(self.path.join(relative));

@@ -1,9 +1,12 @@
 //! What the machine did while it was measured: the series of a run, and what is said of it per cell.
 //!
 //! [`Telemetry`] is the whole series (`telemetry.parquet` in the run's folder), on the run's time line.
-//! [`CellTelemetry`] is what the run document says of one cell; `tokometer-analysis` makes it from the series.
+//! While a run goes on the series is saved in pieces (`telemetry/0001.parquet`, …), so that a process that is killed
+//! leaves it up to its last finished cell. [`Sampling`] is what the run document says of the reading itself,
+//! [`CellTelemetry`] what it says of one cell; `tokometer-analysis` makes that from the series.
 
 mod parquet;
+mod sampling;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,10 +17,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::store::{sha256, write_whole};
-use crate::{RecordError, RunFolder, SampleRow, TraceFile};
+use crate::{Hardware, RecordError, Run, RunFolder, SampleRow, TraceFile};
+pub use sampling::{AgentLink, ClockOffset, Sampling, SamplingGap};
 
 /// Name of the file in a run's folder.
 const FILE: &str = "telemetry.parquet";
+/// Name of the folder of pieces in a run's folder.
+const PIECES: &str = "telemetry";
 
 /// The series of a run. Rows of a kind stand in the order of time.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -39,14 +45,14 @@ pub struct TelemetryMeta {
     pub schema: String,
     /// Id of the run.
     pub run: String,
-    /// Time between two full readings, seconds.
-    pub interval_seconds: f64,
-    /// Time between two readings of power and energy, seconds; that of full readings where they cost too much.
-    pub power_interval_seconds: f64,
-    /// Share of one CPU that reading took.
-    pub cost_cpu_share: Option<f64>,
     /// The accelerators that rows name by number.
     pub devices: Vec<DeviceMeta>,
+    /// The machine as it was found before the first reading; null in older files.
+    #[serde(default)]
+    pub hardware: Option<Hardware>,
+    /// How the machine was read, as the run document says it.
+    #[serde(default)]
+    pub sampling: Sampling,
 }
 
 impl TelemetryMeta {
@@ -65,11 +71,24 @@ pub struct DeviceMeta {
     pub used_by_server: Option<bool>,
     /// Highest core clock that the driver lists, MHz.
     pub core_clock_max_mhz: Option<u32>,
+    /// What the bits of `reasons` in its rows mean, as far as the driver's are known; empty in older files.
+    #[serde(default)]
+    pub reasons: Vec<ReasonBit>,
+}
+
+/// A reason why clocks are held down, as one bit of a driver.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReasonBit {
+    /// The bit, as a mask.
+    pub bit: u64,
+    /// `hardware_thermal`.
+    pub word: String,
 }
 
 /// One reading of one accelerator. What it doesn't tell is null; between two full readings there are rows with
 /// power and energy alone.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct DeviceSample {
     /// When it was read.
     pub time_ns: u64,
@@ -78,49 +97,69 @@ pub struct DeviceSample {
     /// True for a full reading.
     pub full: bool,
     /// Power of the board at this moment, W.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub power_watts: Option<f64>,
     /// Energy since the driver was loaded, J.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub energy_joules: Option<f64>,
     /// Clock of the cores, MHz.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub core_clock_mhz: Option<f64>,
     /// Clock of the memory, MHz.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_clock_mhz: Option<f64>,
     /// Temperature of the chip, °C.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub temperature_c: Option<f64>,
     /// Temperature of the memory, °C.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_temperature_c: Option<f64>,
     /// Share of time in which work ran, 0 to 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub busy: Option<f64>,
     /// Share of time in which memory was read or written, 0 to 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_busy: Option<f64>,
     /// Memory in use, bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_used_bytes: Option<f64>,
     /// Why clocks are held down, as the driver's bits.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub reasons: Option<u64>,
     /// True if heat or the hardware slows a clock down.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub slowed: Option<bool>,
     /// True if the power limit holds a clock down.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub power_capped: Option<bool>,
     /// Received over PCIe, bytes/s.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub pcie_received: Option<f64>,
     /// Sent over PCIe, bytes/s.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub pcie_sent: Option<f64>,
     /// PCIe generation at this moment.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub pcie_generation: Option<f64>,
     /// PCIe lanes at this moment.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub pcie_width: Option<f64>,
 }
 
 /// One reading of the host.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct HostSample {
     /// When it was read.
     pub time_ns: u64,
     /// Share of all CPUs that was busy since the last reading, 0 to 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub cpu_busy: Option<f64>,
     /// Share of all CPUs that a hypervisor took away since the last reading, 0 to 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub cpu_stolen: Option<f64>,
     /// Memory that is left, bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_available_bytes: Option<f64>,
 }
 
@@ -178,8 +217,14 @@ pub struct DeviceTelemetry {
     pub pcie_received: Option<Reading>,
     /// Sent over PCIe, bytes/s.
     pub pcie_sent: Option<Reading>,
-    /// Bits of the reasons that were seen, or-ed.
+    /// Bits of the reasons why clocks were held down that were seen, or-ed.
     pub reasons: Option<u64>,
+    /// The same in words, as far as the bits are known.
+    #[serde(default)]
+    pub reason_words: Vec<String>,
+    /// Bits among them that nobody here knows, in hex: a newer driver may have more.
+    #[serde(default)]
+    pub unknown_bits: Option<String>,
 }
 
 /// Readings of one quantity.
@@ -195,27 +240,123 @@ pub struct Reading {
     pub max: f64,
 }
 
+impl Telemetry {
+    /// The series as the bytes of a Parquet file.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, RecordError> {
+        parquet::encode(self).map_err(|why| RecordError::BadTrace { cell: FILE.to_owned(), why })
+    }
+
+    /// A series from the bytes of a Parquet file; `path` is for messages.
+    pub fn from_bytes(bytes: Bytes, path: &Path) -> Result<Telemetry, RecordError> {
+        parquet::decode(bytes).map_err(|why| RecordError::Damaged { path: path.to_owned(), why })
+    }
+
+    /// Puts the rows of a later piece behind these; what belongs to the whole is that of the later one.
+    pub fn append(&mut self, mut later: Telemetry) {
+        self.devices.append(&mut later.devices);
+        self.host.append(&mut later.host);
+        self.server.append(&mut later.server);
+        self.meta = later.meta;
+    }
+}
+
+/// The series of a run as it lies in its folder.
+#[derive(Debug)]
+pub struct StoredTelemetry {
+    /// SHA-256 and size of each file that the run document names, in its order; none where there is no such file.
+    pub files: Vec<Option<(String, u64)>>,
+    /// What they hold together, if all are there and can be read.
+    pub series: Result<Telemetry, RecordError>,
+}
+
+impl Run {
+    /// The files of the machine's series: one, or the pieces that a run left which was cut off.
+    pub fn telemetry_files(&self) -> Vec<&TraceFile> {
+        let pieces = self.sampling.iter().flat_map(|sampling| &sampling.pieces);
+        match &self.telemetry {
+            Some(file) => vec![file],
+            None => pieces.collect(),
+        }
+    }
+}
+
 impl RunFolder {
     /// Writes the series of a run, whole or not at all, and returns what the run document says about it.
     pub fn save_telemetry(&self, telemetry: &Telemetry) -> Result<TraceFile, RecordError> {
-        let bytes =
-            parquet::encode(telemetry).map_err(|why| RecordError::BadTrace { cell: FILE.to_owned(), why })?;
-        write_whole(&self.path.join(FILE), &bytes)?;
-        Ok(TraceFile { file: FILE.to_owned(), sha256: sha256(&bytes), bytes: bytes.len() as u64 })
+        self.save_series(FILE.to_owned(), telemetry)
     }
 
-    /// Reads the series of a run, and checks that it is the one that the run document names.
+    /// Writes a piece of the series, numbered from 1.
+    pub fn save_telemetry_piece(&self, number: usize, piece: &Telemetry) -> Result<TraceFile, RecordError> {
+        let folder = self.path.join(PIECES);
+        fs::create_dir_all(&folder).map_err(|source| RecordError::Write { path: folder, source })?;
+        self.save_series(format!("{PIECES}/{number:04}.parquet"), piece)
+    }
+
+    /// Removes all pieces: the whole series is saved, and the run document names it.
+    pub fn remove_telemetry_pieces(&self) {
+        // Without pieces there is nothing to remove; and one that stays does no harm.
+        let _ = fs::remove_dir_all(self.path.join(PIECES));
+    }
+
+    fn save_series(&self, file: String, telemetry: &Telemetry) -> Result<TraceFile, RecordError> {
+        let bytes = telemetry.to_bytes()?;
+        write_whole(&self.path.join(&file), &bytes)?;
+        Ok(TraceFile { file, sha256: sha256(&bytes), bytes: bytes.len() as u64 })
+    }
+
+    /// Reads a file of the series, and checks that it is the one that the run document names.
     pub fn load_telemetry(&self, file: &TraceFile) -> Result<Telemetry, RecordError> {
-        let path = self.path.join(FILE);
+        let path = self.trace_path(file)?;
         let bytes = fs::read(&path).map_err(|source| RecordError::Read { path: path.clone(), source })?;
         let found = sha256(&bytes);
         if found != file.sha256 {
             return Err(RecordError::TraceChanged { path, found, recorded: file.sha256.clone() });
         }
-        read(bytes, &path)
+        Telemetry::from_bytes(Bytes::from(bytes), &path)
     }
-}
 
-fn read(bytes: Vec<u8>, path: &Path) -> Result<Telemetry, RecordError> {
-    parquet::decode(Bytes::from(bytes)).map_err(|why| RecordError::Damaged { path: path.to_owned(), why })
+    /// The whole series of a run, also one that lies in pieces; none where the run has no series.
+    pub fn load_series(&self, run: &Run) -> Result<Option<Telemetry>, RecordError> {
+        let mut whole: Option<Telemetry> = None;
+        for file in run.telemetry_files() {
+            let piece = self.load_telemetry(file)?;
+            match &mut whole {
+                Some(whole) => whole.append(piece),
+                None => whole = Some(piece),
+            }
+        }
+        Ok(whole)
+    }
+
+    /// The series of a run as it lies in the folder, whatever its state; none where the run names none.
+    pub fn find_series(&self, run: &Run) -> Option<StoredTelemetry> {
+        let named = run.telemetry_files();
+        if named.is_empty() {
+            return None;
+        }
+        let mut files = Vec::new();
+        let mut series: Result<Telemetry, RecordError> = Ok(Telemetry::default());
+        for file in named {
+            let found = self.trace_path(file).and_then(|path| match fs::read(&path) {
+                Ok(bytes) => Ok((bytes, path)),
+                Err(source) => Err(RecordError::Read { path, source }),
+            });
+            let piece = match found {
+                Ok((bytes, path)) => {
+                    files.push(Some((sha256(&bytes), bytes.len() as u64)));
+                    Telemetry::from_bytes(Bytes::from(bytes), &path)
+                }
+                Err(error) => {
+                    files.push(None);
+                    Err(error)
+                }
+            };
+            series = series.and_then(|mut whole| {
+                whole.append(piece?);
+                Ok(whole)
+            });
+        }
+        Some(StoredTelemetry { files, series })
+    }
 }

@@ -212,6 +212,12 @@ pub struct SampleRow {
     pub accepted_tokens: Option<f64>,
     /// Acceptance length by the engine's own gauge, tokens per step.
     pub acceptance_length: Option<f64>,
+    /// Prompt tokens, counter.
+    pub prefill_tokens: Option<f64>,
+    /// Prompt tokens that were found in the prefix cache, counter.
+    pub cached_prefill_tokens: Option<f64>,
+    /// Preemptions, counter.
+    pub preemptions: Option<f64>,
 }
 
 /// Counters of the server at one moment, as it tells them.

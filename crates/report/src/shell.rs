@@ -117,7 +117,9 @@ pub(crate) struct Frame<'a> {
     pub(crate) shell: &'a Shell<'a>,
     /// The content security policy; none where the server sends one.
     pub(crate) policy: Option<String>,
-    /// The script to put in where assets are inline.
+    /// Style and scripts to put in where assets are inline.
+    pub(crate) style: &'static str,
+    pub(crate) early: &'static str,
     pub(crate) script: &'static str,
     pub(crate) version: &'static str,
 }
@@ -129,17 +131,11 @@ impl<'a> Frame<'a> {
         Frame {
             shell,
             policy: inline.then(|| crate::csp::policy(STYLE, &[EARLY, script])),
+            style: STYLE,
+            early: EARLY,
             script,
             version: env!("CARGO_PKG_VERSION"),
         }
-    }
-
-    pub(crate) fn style(&self) -> &'static str {
-        STYLE
-    }
-
-    pub(crate) fn early(&self) -> &'static str {
-        EARLY
     }
 
     /// Addresses of style, early script and script where they are linked.

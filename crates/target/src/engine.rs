@@ -255,8 +255,8 @@ fn number(object: &Value, pointer: &str) -> Option<u64> {
     object.pointer(pointer).and_then(Value::as_u64).filter(|number| *number > 0)
 }
 
-/// What stands in a version behind `+`: the source commit (`g` and 7 to 40 hex digits) and the build.
-fn local_version(version: &str) -> (Option<&str>, Option<&str>) {
+/// What stands in a version behind `+`: the source commit (`g` and 7 to 40 hex digits) and the build (`cu132`, `cpu`).
+pub fn local_version(version: &str) -> (Option<&str>, Option<&str>) {
     let Some((_, local)) = version.split_once('+') else { return (None, None) };
     let is_commit = |part: &str| {
         part.strip_prefix('g').is_some_and(|hex| {
@@ -269,4 +269,9 @@ fn local_version(version: &str) -> (Option<&str>, Option<&str>) {
         ["cu", "rocm", "cpu", "xpu", "tpu"].iter().any(|start| part.starts_with(start)) && !is_commit(part)
     });
     (commit, build)
+}
+
+/// The backend that a build of this name is for: `cuda` of `cu132`, `rocm` of `rocm7`.
+pub fn backend_of(build: &str) -> &str {
+    if build.starts_with("cu") { "cuda" } else { build.trim_end_matches(|c: char| !c.is_alphabetic()) }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tokometer_record::{Capacity, Engine, Evidence, Model};
+use tokometer_record::{Capacity, Engine, Evidence, KvBlocks, Model};
 
 /// A field of the record that a probe may fill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -146,6 +146,19 @@ impl Facts {
             self.beside("capacity.kv_tokens_per_rank", &list.join(", "), &source);
         } else {
             self.number(Field::CapacityKvTokens, sum, source);
+        }
+    }
+
+    /// Takes the cache in blocks.
+    pub(crate) fn kv_blocks(&mut self, blocks: KvBlocks, source: &str) {
+        self.capacity.kv_blocks = Some(blocks);
+        let fixed = serde_json::Value::from(blocks.fixed_per_request).to_string();
+        for (name, value) in [
+            ("blocks", blocks.blocks.to_string()),
+            ("block_tokens", blocks.block_tokens.to_string()),
+            ("fixed_per_request", fixed),
+        ] {
+            self.beside(&format!("capacity.kv_blocks.{name}"), &value, source);
         }
     }
 

@@ -29,6 +29,7 @@ pub use conformance::{
     Quirk, QuirkCode, Reading, RouteConformance, StreamForm, UnknownFields, UsageForm, conformance,
 };
 pub use discover::{Found, USUAL_PORTS, discover};
+pub use engine::{backend_of, local_version};
 pub use error::TargetError;
 pub use handling::{Abort, CacheReset, CacheSalt, Drain};
 pub use probe::{ProbeOptions, probe};

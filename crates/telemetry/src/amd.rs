@@ -1,14 +1,55 @@
 //! AMD accelerators through the sysfs of amdgpu: no library is needed.
 
-use tokometer_record::{Device, DeviceSample};
+use tokometer_record::{Device, DeviceLink, DeviceSample, ReasonBit};
 
 use crate::drm::{self, Card};
 use crate::root::Root;
-use crate::source::{Source, Users};
+use crate::source::{Source, Users, reason_bits};
 
 const VENDOR: u32 = 0x1002;
 /// `gpu_metrics` 1.3: where its field `indep_throttle_status` is, and how long it is at least.
 const THROTTLE_AT: std::ops::Range<usize> = 112..120;
+/// Bits of that field that are known, by the limit that was met.
+const REASONS: [(u64, &str); 36] = [
+    (1, "ppt0"),
+    (1 << 1, "ppt1"),
+    (1 << 2, "ppt2"),
+    (1 << 3, "ppt3"),
+    (1 << 4, "spl"),
+    (1 << 5, "fppt"),
+    (1 << 6, "sppt"),
+    (1 << 7, "sppt_apu"),
+    (1 << 16, "tdc_gfx"),
+    (1 << 17, "tdc_soc"),
+    (1 << 18, "tdc_mem"),
+    (1 << 19, "tdc_vdd"),
+    (1 << 20, "tdc_cvip"),
+    (1 << 21, "edc_cpu"),
+    (1 << 22, "edc_gfx"),
+    (1 << 23, "apcc"),
+    (1 << 32, "temp_gpu"),
+    (1 << 33, "temp_core"),
+    (1 << 34, "temp_mem"),
+    (1 << 35, "temp_edge"),
+    (1 << 36, "temp_hotspot"),
+    (1 << 37, "temp_soc"),
+    (1 << 38, "temp_vr_gfx"),
+    (1 << 39, "temp_vr_soc"),
+    (1 << 40, "temp_vr_mem0"),
+    (1 << 41, "temp_vr_mem1"),
+    (1 << 42, "temp_liquid0"),
+    (1 << 43, "temp_liquid1"),
+    (1 << 44, "vr_hot0"),
+    (1 << 45, "vr_hot1"),
+    (1 << 46, "prochot_cpu"),
+    (1 << 47, "prochot_gfx"),
+    (1 << 56, "ppm"),
+    (1 << 57, "fit"),
+    (1 << 58, "df_cstate"),
+    (1 << 59, "edc_soc"),
+];
+/// Type of a link between two nodes of the compute driver that is no PCIe.
+const XGMI: u64 = 11;
 /// Bits of that field: package power, currents.
 const REASONS_POWER: u64 = 0x00ff_00ff;
 /// Bits of that field: temperatures, hot regulators, PROCHOT.
@@ -70,6 +111,19 @@ impl Amd {
         (version > 0).then(|| format!("gfx{major}{minor:x}{step:x}"))
     }
 
+    /// XGMI links from one card straight to another; none where the compute driver has no such nodes.
+    fn direct_links(&self, from: &Card, to: &Card) -> Option<u32> {
+        let (from, to) = (self.compute_node(from)?, self.compute_node(to)?);
+        let number: u64 = to.rsplit('/').next()?.parse().ok()?;
+        let links = format!("{from}/io_links");
+        let leads = |link: &String| {
+            let link = format!("{links}/{link}");
+            property(&self.root, &link, "type") == Some(XGMI)
+                && property(&self.root, &link, "node_to") == Some(number)
+        };
+        u32::try_from(self.root.names(&links).iter().filter(|link| leads(link)).count()).ok()
+    }
+
     /// The folder of a card in the topology of the compute driver.
     fn compute_node(&self, card: &Card) -> Option<String> {
         let address = card.address.as_deref()?;
@@ -87,6 +141,27 @@ impl Amd {
 impl Source for Amd {
     fn devices(&self) -> Vec<Device> {
         (0..).zip(&self.cards).map(|(index, card)| self.describe(index, card)).collect()
+    }
+
+    fn links(&self) -> Vec<DeviceLink> {
+        let numa = |card: &Card| self.root.number::<u32>(&format!("{}/numa_node", card.device));
+        let mut found = Vec::new();
+        for (a, first) in (0..).zip(&self.cards) {
+            for (b, second) in (0..).zip(&self.cards).skip(a as usize + 1) {
+                let path = match (numa(first), numa(second)) {
+                    (Some(one), Some(other)) if one == other => "numa_node",
+                    (Some(_), Some(_)) => "system",
+                    _ => continue,
+                };
+                let direct_links = self.direct_links(first, second);
+                found.push(DeviceLink { a, b, path: path.to_owned(), direct_links });
+            }
+        }
+        found
+    }
+
+    fn reasons(&self) -> Vec<ReasonBit> {
+        reason_bits(&REASONS)
     }
 
     fn users(&self, device: u32) -> Option<Users> {
@@ -161,5 +236,5 @@ fn clocks(root: &Root, card: &Card, file: &str) -> Option<(Option<f64>, f64)> {
 /// A number of a node of the compute driver's topology.
 fn property(root: &Root, node: &str, name: &str) -> Option<u64> {
     let text = root.text(&format!("{node}/properties"))?;
-    text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok())
+    text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.trim().parse().ok())
 }

@@ -70,6 +70,7 @@ impl Card {
         told.power_limit_watts =
             self.sensor(root, "power1_cap", 1e6).or(self.sensor(root, "power1_max", 1e6));
         told.power_default_watts = self.sensor(root, "power1_cap_default", 1e6);
+        told.power_min_watts = self.sensor(root, "power1_cap_min", 1e6);
         told.power_max_watts = self.sensor(root, "power1_cap_max", 1e6);
     }
 

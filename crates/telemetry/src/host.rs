@@ -7,7 +7,7 @@ use tokometer_record::{Container, Host, HostSample};
 use crate::root::Root;
 
 /// Digits of a container's id that are kept, as its own tools show it.
-const ID_DIGITS: usize = 12;
+pub(crate) const ID_DIGITS: usize = 12;
 
 /// The inventory. `server` is the process whose container is named; none: that of this process.
 pub(crate) fn inventory(root: &Root, include_hostname: bool, server: Option<u32>) -> Host {
@@ -40,7 +40,7 @@ pub(crate) fn inventory(root: &Root, include_hostname: bool, server: Option<u32>
         load_average: root
             .text("proc/loadavg")
             .and_then(|text| text.split_whitespace().next().and_then(|load| load.parse().ok())),
-        container: container(root, server),
+        container: container(root, server).map(|(container, _)| container),
     }
 }
 
@@ -90,8 +90,8 @@ fn board(root: &Root) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(" "))
 }
 
-/// The container of a process, by the names of its control groups.
-pub(crate) fn container(root: &Root, server: Option<u32>) -> Option<Container> {
+/// The container of a process, by the names of its control groups, and its whole id.
+pub(crate) fn container(root: &Root, server: Option<u32>) -> Option<(Container, String)> {
     let process = server.map_or_else(|| "self".to_owned(), |pid| pid.to_string());
     let groups = root.text(&format!("proc/{process}/cgroup"))?;
     let id = groups
@@ -106,7 +106,8 @@ pub(crate) fn container(root: &Root, server: Option<u32>) -> Option<Container> {
         ("lxc", "lxc"),
     ];
     let runtime = known.iter().find(|(word, _)| groups.contains(word)).map(|(_, name)| (*name).to_owned());
-    Some(Container { runtime, id: Some(id[..ID_DIGITS].to_owned()), image: None })
+    let container = Container { runtime, id: Some(id[..ID_DIGITS].to_owned()), ..Container::default() };
+    Some((container, id.to_owned()))
 }
 
 /// Processor time since boot, in ticks: all, idle, taken away by a hypervisor.

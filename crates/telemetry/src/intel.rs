@@ -1,16 +1,25 @@
 //! Intel accelerators through the sysfs of xe and i915.
 
-use tokometer_record::{Device, DeviceSample};
+use tokometer_record::{Device, DeviceSample, ReasonBit};
 
 use crate::drm::{self, Card};
 use crate::root::Root;
-use crate::source::{Source, Users};
+use crate::source::{Source, Users, reason_bits};
 
 const VENDOR: u32 = 0x8086;
-/// Power limits and currents.
-const POWER_WORDS: [&str; 5] = ["pl1", "pl2", "pl4", "psys", "vr_tdc"];
+/// Words of the drivers for reasons why clocks are held down, each with a bit of our own: power limits and currents.
+const POWER: [(u64, &str); 5] =
+    [(1, "pl1"), (1 << 1, "pl2"), (1 << 2, "pl4"), (1 << 3, "psys"), (1 << 4, "vr_tdc")];
 /// Heat.
-const HEAT_WORDS: [&str; 5] = ["thermal", "prochot", "ratl", "vr_thermalert", "memory_thermal"];
+const HEAT: [(u64, &str); 5] = [
+    (1 << 8, "thermal"),
+    (1 << 9, "prochot"),
+    (1 << 10, "ratl"),
+    (1 << 11, "vr_thermalert"),
+    (1 << 12, "memory_thermal"),
+];
+/// The bit of a word that is none of them.
+const OTHER: u64 = 1 << 63;
 
 /// The devices of the xe and i915 drivers.
 pub(crate) struct Intel {
@@ -52,8 +61,8 @@ impl Intel {
         of_old.or_else(|| self.root.number(&format!("{}/tile0/gt0/freq0/{new}", card.device)))
     }
 
-    /// The words of the reasons why clocks are held down; none where the driver has no such files.
-    fn reasons(&self, card: &Card) -> Option<Vec<String>> {
+    /// The bits of the reasons why clocks are held down; none where the driver has no such files.
+    fn held_down(&self, card: &Card) -> Option<u64> {
         for (folder, prefix) in [
             (format!("{}/gt/gt0", card.folder), "throttle_reason_"),
             (format!("{}/tile0/gt0/freq0/throttle", card.device), "reason_"),
@@ -63,11 +72,8 @@ impl Intel {
                 names.iter().filter_map(|name| Some((name, name.strip_prefix(prefix)?))).peekable();
             if told.peek().is_some() {
                 let set = |name: &str| self.root.number::<u32>(&format!("{folder}/{name}")) == Some(1);
-                return Some(
-                    told.filter(|(name, word)| *word != "status" && set(name))
-                        .map(|(_, word)| word.to_owned())
-                        .collect(),
-                );
+                let words = told.filter(|(name, word)| *word != "status" && set(name));
+                return Some(words.fold(0, |bits, (_, word)| bits | bit(word)));
             }
         }
         None
@@ -77,6 +83,10 @@ impl Intel {
 impl Source for Intel {
     fn devices(&self) -> Vec<Device> {
         (0..).zip(&self.cards).map(|(index, card)| self.describe(index, card)).collect()
+    }
+
+    fn reasons(&self) -> Vec<ReasonBit> {
+        reason_bits(&[POWER, HEAT].concat())
     }
 
     fn users(&self, device: u32) -> Option<Users> {
@@ -95,14 +105,18 @@ impl Source for Intel {
         sample.core_clock_mhz = self.clock(card, "rps_act_freq_mhz", "act_freq");
         sample.temperature_c =
             card.temperature(&self.root, "pkg").or_else(|| card.sensor(&self.root, "temp1_input", 1000.0));
-        if let Some(words) = self.reasons(card) {
-            let any = |of: &[&str]| words.iter().any(|word| of.contains(&word.as_str()));
-            sample.slowed = Some(any(&HEAT_WORDS));
-            sample.power_capped = Some(any(&POWER_WORDS));
-        }
+        sample.reasons = self.held_down(card);
+        let any = |of: &[(u64, &str)], bits: u64| of.iter().any(|(bit, _)| bits & bit != 0);
+        sample.slowed = sample.reasons.map(|bits| any(&HEAT, bits));
+        sample.power_capped = sample.reasons.map(|bits| any(&POWER, bits));
         sample.pcie_generation = card.generation(&self.root, "current_link_speed").map(f64::from);
         sample.pcie_width = self.root.number(&format!("{}/current_link_width", card.device));
     }
 
     fn slow(&self, _device: u32, _sample: &mut DeviceSample) {}
+}
+
+fn bit(word: &str) -> u64 {
+    let known = POWER.iter().chain(&HEAT).find(|(_, known)| *known == word);
+    known.map_or(OTHER, |(bit, _)| *bit)
 }

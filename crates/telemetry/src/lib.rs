@@ -5,10 +5,15 @@
 //! [`Machine::watch`] reads it on a thread of its own until the [`Watch`] is stopped. [`launch`] starts a server
 //! and ends it with all its children.
 //!
+//! [`agent`] does the same on another host: a server there hands out what is found and read, and a client joins it to
+//! a run's time line.
+//!
 //! Absence is a value: what a system doesn't tell is null and has a reason. Nothing here touches the threads
 //! that carry load.
 
+pub mod agent;
 mod amd;
+mod apple;
 mod catalogue;
 mod drm;
 mod host;
@@ -24,4 +29,4 @@ mod source;
 pub use catalogue::{Catalogue, CatalogueError};
 pub use machine::{Inventory, Machine, Options};
 pub use root::Root;
-pub use sampler::Watch;
+pub use sampler::{Cursor, Watch};

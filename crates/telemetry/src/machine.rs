@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use tokometer_record::{Container, Device, DeviceLink, Hardware};
+use tokometer_record::{Container, Device, DeviceLink, Hardware, Host};
 use tokometer_wire::clock::Clock;
 
 use crate::amd::Amd;
+use crate::apple::Apple;
 use crate::catalogue::Catalogue;
 use crate::host;
 use crate::intel::Intel;
@@ -40,6 +41,8 @@ pub struct Machine {
     root: Root,
     catalogue: Catalogue,
     sources: Vec<Box<dyn Source>>,
+    /// The host, where `/proc` has nothing of it; with its name.
+    apple: Option<Host>,
     /// Why drivers are not there.
     absent: Vec<String>,
 }
@@ -68,7 +71,10 @@ impl Machine {
         }
         sources.push(Box::new(Amd::open(&options.root)));
         sources.push(Box::new(Intel::open(&options.root)));
-        Machine { root: options.root, catalogue: options.catalogue, sources, absent }
+        let apple = Apple::open(&options.root);
+        let host = apple.host(true);
+        sources.push(Box::new(apple));
+        Machine { apple: host, root: options.root, catalogue: options.catalogue, sources, absent }
     }
 
     /// The inventory, and why fields of it are missing, by dotted path in the record.
@@ -95,7 +101,12 @@ impl Machine {
             }
         }
         let server = asked.processes.and_then(|pids| pids.first().copied());
-        let mut host = host::inventory(&self.root, asked.include_hostname, server);
+        let mut host = match &self.apple {
+            Some(host) => {
+                Host { hostname: host.hostname.clone().filter(|_| asked.include_hostname), ..host.clone() }
+            }
+            None => host::inventory(&self.root, asked.include_hostname, server),
+        };
         if let Some(container) = asked.container {
             host.container = Some(container.clone());
         }
@@ -129,7 +140,7 @@ impl Machine {
 
     fn why_none(&self) -> String {
         let mut reasons = self.absent.clone();
-        reasons.push("no card of amdgpu, xe or i915".to_owned());
+        reasons.push("no card of amdgpu, xe or i915, and no Apple chip".to_owned());
         reasons.join("; ")
     }
 
@@ -144,8 +155,10 @@ impl Machine {
             let code = || pci.map(|pci| format!("{} {pci}", device.vendor));
             let name = device.driver_name.clone().or_else(code).unwrap_or_else(|| device.vendor.clone());
             name.trim_start_matches("NVIDIA ").clone_into(&mut device.name);
-            let why = "the catalogue has no such device".to_owned();
-            device.unknown.insert("memory_gb".to_owned(), why);
+            if device.memory_gb.is_none() {
+                let why = "the catalogue has no such device".to_owned();
+                device.unknown.insert("memory_gb".to_owned(), why);
+            }
         }
         device.uuid_hash = device
             .uuid_hash

@@ -5,12 +5,12 @@ use std::path::PathBuf;
 
 use nvml_wrapper::enum_wrappers::device::{Clock, PcieUtilCounter, TemperatureSensor, TopologyLevel};
 use nvml_wrapper::enums::device::SampleValue;
-use nvml_wrapper::error::NvmlError;
+use nvml_wrapper::error::{Bits, NvmlError};
 use nvml_wrapper::structs::device::FieldId;
 use nvml_wrapper::{Nvml, cuda_driver_version_major, cuda_driver_version_minor};
-use tokometer_record::{Device, DeviceLink, DeviceSample};
+use tokometer_record::{Device, DeviceLink, DeviceSample, ReasonBit};
 
-use crate::source::{Source, Users};
+use crate::source::{Source, Users, reason_bits};
 
 /// Where the driver's library is looked for: containers have the first name only.
 const LIBRARIES: [&str; 2] = ["libnvidia-ml.so.1", "libnvidia-ml.so"];
@@ -20,7 +20,19 @@ const POWER_INSTANT: FieldId = FieldId(186);
 const MEMORY_TEMPERATURE: FieldId = FieldId(82);
 /// Most NVLink links that a device has.
 const LINKS: u32 = 18;
-/// Bits of the reasons why clocks are held down: the software power cap.
+/// Reasons why clocks are held down, as NVML names them. A newer driver may have more.
+const REASONS: [(u64, &str); 9] = [
+    (0x1, "idle"),
+    (0x2, "application_clocks"),
+    (0x4, "software_power_cap"),
+    (0x8, "hardware_slowdown"),
+    (0x10, "sync_boost"),
+    (0x20, "software_thermal"),
+    (0x40, "hardware_thermal"),
+    (0x80, "hardware_power_brake"),
+    (0x100, "display_clock"),
+];
+/// The software power cap.
 const REASON_POWER_CAP: u64 = 0x4;
 /// Hardware slowdown, software thermal, hardware thermal, hardware power brake.
 const REASONS_SLOWED: u64 = 0x8 | 0x20 | 0x40 | 0x80;
@@ -92,7 +104,8 @@ impl Nvidia {
             told.power_default_watts = Some(watts(milliwatts));
         });
         asked.ask("power_max_watts", device.power_management_limit_constraints(), |told, limits| {
-            told.power_max_watts = Some(watts(limits.max_limit));
+            (told.power_min_watts, told.power_max_watts) =
+                (Some(watts(limits.min_limit)), Some(watts(limits.max_limit)));
         });
         asked.ask("core_clock_max_mhz", device.max_clock_info(Clock::SM), |told, mhz| {
             told.core_clock_max_mhz = Some(mhz);
@@ -111,6 +124,12 @@ impl Nvidia {
         });
         asked.ask("ecc", device.is_ecc_enabled(), |told, state| told.ecc = Some(state.currently_enabled));
         asked.ask("mig", device.mig_mode(), |told, mode| told.mig = Some(mode.current != 0));
+        if asked.device.mig == Some(true) {
+            asked.ask("mig_instances", device.mig_device_count(), |told, most| {
+                let is_there = |index: &u32| device.mig_device_by_index(*index).is_ok();
+                told.mig_instances = u32::try_from((0..most).filter(is_there).count()).ok();
+            });
+        }
         asked.ask("persistence", device.is_in_persistent_mode(), |told, on| told.persistence = Some(on));
         asked.ask("pcie_generation_max", device.max_pcie_link_gen(), |told, generation| {
             told.pcie_generation_max = Some(generation);
@@ -143,10 +162,15 @@ impl Source for Nvidia {
                     TopologyLevel::Node => "numa_node",
                     TopologyLevel::System => "system",
                 };
-                found.push(DeviceLink { a, b, path: path.to_owned() });
+                let direct_links = direct_links(&first, &second);
+                found.push(DeviceLink { a, b, path: path.to_owned(), direct_links });
             }
         }
         found
+    }
+
+    fn reasons(&self) -> Vec<ReasonBit> {
+        reason_bits(&REASONS)
     }
 
     fn users(&self, device: u32) -> Option<Users> {
@@ -180,7 +204,7 @@ impl Source for Nvidia {
             sample.memory_busy = Some(f64::from(rates.memory) / 100.0);
         }
         sample.memory_used_bytes = device.memory_info().ok().map(|info| info.used as f64);
-        sample.reasons = device.current_throttle_reasons().ok().map(|reasons| reasons.bits());
+        sample.reasons = raw_reasons(&device);
         sample.slowed = sample.reasons.map(|bits| bits & REASONS_SLOWED != 0);
         sample.power_capped = sample.reasons.map(|bits| bits & REASON_POWER_CAP != 0);
         sample.pcie_generation = number(device.current_pcie_link_gen());
@@ -223,6 +247,25 @@ fn links(device: &nvml_wrapper::Device<'_>, told: &mut Device) {
         (0..LINKS).filter(|link| device.link_wrapper_for(*link).is_active().is_ok_and(|on| on)).collect();
     told.nvlinks = u32::try_from(active.len()).ok();
     told.nvlink_version = active.first().and_then(|link| device.link_wrapper_for(*link).version().ok());
+}
+
+/// NVLink links that lead from one device straight to the other; none where the driver does not tell their ends.
+fn direct_links(from: &nvml_wrapper::Device<'_>, to: &nvml_wrapper::Device<'_>) -> Option<u32> {
+    let address = to.pci_info().ok()?.bus_id;
+    let links: Vec<_> = (0..LINKS).map(|link| from.link_wrapper_for(link)).collect();
+    let mut active = links.iter().filter(|link| link.is_active().is_ok_and(|on| on)).peekable();
+    active.peek()?;
+    let ends = active.map(|link| Some(link.remote_pci_info().ok()?.bus_id)).collect::<Option<Vec<_>>>()?;
+    u32::try_from(ends.iter().filter(|end| end.eq_ignore_ascii_case(&address)).count()).ok()
+}
+
+/// The bits of the reasons why clocks are held down, also those that the wrapper has no name for.
+fn raw_reasons(device: &nvml_wrapper::Device<'_>) -> Option<u64> {
+    match device.current_throttle_reasons_strict() {
+        Ok(reasons) => Some(reasons.bits()),
+        Err(NvmlError::IncorrectBits(Bits::U64(bits))) => Some(bits),
+        Err(_) => None,
+    }
 }
 
 /// The value of a field, whatever its type.

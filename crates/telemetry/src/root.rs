@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::str::FromStr;
 
 /// A file system from its root. Whatever can't be read is simply not there.
@@ -44,6 +45,20 @@ impl Root {
     /// A file's number in hex, with or without `0x`.
     pub(crate) fn hex(&self, relative: &str) -> Option<u32> {
         u32::from_str_radix(self.text(relative)?.trim_start_matches("0x"), 16).ok()
+    }
+
+    /// What one of macOS's own programs prints: no other system is asked. A tree elsewhere has it as a file,
+    /// `commands/<program>`.
+    pub(crate) fn command(&self, program: &str, arguments: &[&str]) -> Option<String> {
+        if self.0 != Path::new("/") {
+            return self.text(&format!("commands/{program}"));
+        }
+        if !cfg!(target_os = "macos") {
+            return None;
+        }
+        let mut command = Command::new(program);
+        let output = command.args(arguments).stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
+        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
     }
 
     /// Names in a folder, sorted.

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use tokometer_record::{DeviceMeta, DeviceSample, Hardware, Telemetry, TelemetryMeta};
+use tokometer_record::{DeviceMeta, DeviceSample, Hardware, Sampling, Telemetry, TelemetryMeta};
 use tokometer_wire::clock::Clock;
 
 use crate::host::{self, CpuTime};
@@ -25,9 +25,42 @@ const COST_FROM_NS: u64 = 5_000_000_000;
 
 /// A machine that is being read.
 pub struct Watch {
-    stop: mpsc::Sender<()>,
+    asked: mpsc::Sender<Asked>,
     thread: Option<JoinHandle<()>>,
     series: Arc<Mutex<Telemetry>>,
+}
+
+/// What the thread can be asked for.
+enum Asked {
+    /// A reading at once; it answers when the reading is in the series.
+    Reading(mpsc::Sender<()>),
+    Stop,
+}
+
+/// How much of a series somebody has: readings of accelerators and of the host.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Cursor {
+    /// Readings of accelerators.
+    pub devices: usize,
+    /// Readings of the host.
+    pub host: usize,
+}
+
+impl Cursor {
+    /// All that is in a series.
+    pub fn end_of(series: &Telemetry) -> Cursor {
+        Cursor { devices: series.devices.len(), host: series.host.len() }
+    }
+
+    /// The rows of a series behind this one.
+    pub fn rest_of(self, series: &Telemetry) -> Telemetry {
+        Telemetry {
+            meta: series.meta.clone(),
+            devices: series.devices.get(self.devices..).unwrap_or_default().to_vec(),
+            host: series.host.get(self.host..).unwrap_or_default().to_vec(),
+            server: Vec::new(),
+        }
+    }
 }
 
 impl Watch {
@@ -38,34 +71,32 @@ impl Watch {
         run: &str,
         clock: Clock,
     ) -> io::Result<Watch> {
-        let meta = TelemetryMeta {
-            schema: TelemetryMeta::SCHEMA.to_owned(),
-            run: run.to_owned(),
-            interval_seconds: FULL.as_secs_f64(),
-            power_interval_seconds: POWER.as_secs_f64(),
-            cost_cpu_share: None,
-            devices: hardware
-                .devices
-                .iter()
-                .map(|device| DeviceMeta {
-                    index: device.index,
-                    name: device.name.clone(),
-                    used_by_server: device.used_by_server,
-                    core_clock_max_mhz: device.core_clock_max_mhz,
-                })
-                .collect(),
-        };
-        let series = Arc::new(Mutex::new(Telemetry { meta, ..Telemetry::default() }));
-        let (stop, stopped) = mpsc::channel();
-        let reader = Reader::new(root, sources, clock, Arc::clone(&series));
+        let reader = Reader::new(root, sources, clock, hardware, run);
+        let series = Arc::clone(&reader.series);
+        let (asked, questions) = mpsc::channel();
         let thread =
-            std::thread::Builder::new().name("telemetry".to_owned()).spawn(move || reader.run(&stopped))?;
-        Ok(Watch { stop, thread: Some(thread), series })
+            std::thread::Builder::new().name("telemetry".to_owned()).spawn(move || reader.run(&questions))?;
+        Ok(Watch { asked, thread: Some(thread), series })
     }
 
-    /// The series so far.
-    pub fn series(&self) -> Telemetry {
-        lock(&self.series).clone()
+    /// Reads the accelerators once more, now: what ended before this lies between two readings. False if the thread has
+    /// ended.
+    pub fn read_now(&self) -> bool {
+        let (answer, done) = mpsc::channel();
+        self.asked.send(Asked::Reading(answer)).is_ok() && done.recv().is_ok()
+    }
+
+    /// Looks at the series so far. Reading waits meanwhile.
+    pub fn with<T>(&self, look: impl FnOnce(&Telemetry) -> T) -> T {
+        look(&lock(&self.series))
+    }
+
+    /// Forgets the first rows of the series.
+    pub(crate) fn forget(&self, rows: Cursor) {
+        let mut series = lock(&self.series);
+        let (devices, host) = (rows.devices.min(series.devices.len()), rows.host.min(series.host.len()));
+        series.devices.drain(..devices);
+        series.host.drain(..host);
     }
 
     /// Stops reading; the whole series, with a last reading at its end.
@@ -76,7 +107,7 @@ impl Watch {
 
     fn end(&mut self) {
         // A thread that is gone already hears nothing, and needs not.
-        let _ = self.stop.send(());
+        let _ = self.asked.send(Asked::Stop);
         if let Some(thread) = self.thread.take() {
             // Its panic would have been shown where it happened.
             let _ = thread.join();
@@ -110,7 +141,13 @@ struct Reader {
 }
 
 impl Reader {
-    fn new(root: Root, sources: Vec<Box<dyn Source>>, clock: Clock, series: Arc<Mutex<Telemetry>>) -> Reader {
+    fn new(
+        root: Root,
+        sources: Vec<Box<dyn Source>>,
+        clock: Clock,
+        hardware: &Hardware,
+        run: &str,
+    ) -> Reader {
         let mut places = Vec::new();
         for (source, of) in sources.iter().enumerate() {
             for device in of.devices() {
@@ -118,10 +155,37 @@ impl Reader {
                 places.push(Place { index, source, device: device.index });
             }
         }
+        let reasons = |index: u32| {
+            let place = places.iter().find(|place| place.index == index);
+            place.map(|place| sources[place.source].reasons()).unwrap_or_default()
+        };
+        let meta = TelemetryMeta {
+            schema: TelemetryMeta::SCHEMA.to_owned(),
+            run: run.to_owned(),
+            devices: hardware
+                .devices
+                .iter()
+                .map(|device| DeviceMeta {
+                    index: device.index,
+                    name: device.name.clone(),
+                    used_by_server: device.used_by_server,
+                    core_clock_max_mhz: device.core_clock_max_mhz,
+                    reasons: reasons(device.index),
+                })
+                .collect(),
+            hardware: Some(hardware.clone()),
+            sampling: Sampling {
+                source: "local".to_owned(),
+                interval_seconds: FULL.as_secs_f64(),
+                power_interval_seconds: POWER.as_secs_f64(),
+                ..Sampling::default()
+            },
+        };
+        let series = Arc::new(Mutex::new(Telemetry { meta, ..Telemetry::default() }));
         Reader { root, sources, places, clock, series }
     }
 
-    fn run(&self, stopped: &mpsc::Receiver<()>) {
+    fn run(&self, asked: &mpsc::Receiver<Asked>) {
         let start_ns = self.clock.now_ns();
         let cpu_start = thread_cpu_seconds();
         let mut cpu = CpuTime::read(&self.root);
@@ -131,37 +195,57 @@ impl Reader {
         loop {
             let now_ns = self.clock.now_ns();
             let full = now_ns >= next_full_ns;
-            let samples: Vec<DeviceSample> = self.places.iter().map(|place| self.read(place, full)).collect();
+            let mut samples = self.read_all(full);
             let host = full.then(|| host::sample(&self.root, now_ns, &mut cpu));
+            if full {
+                next_full_ns = now_ns + FULL.as_nanos() as u64;
+                self.slow(round, &mut samples);
+                round += 1;
+            }
             let cost = self.cost(start_ns, cpu_start);
             {
                 let mut series = lock(&self.series);
                 series.devices.extend(samples);
                 series.host.extend(host);
-                series.meta.cost_cpu_share = cost;
+                let sampling = &mut series.meta.sampling;
+                sampling.cpu_share = cost;
                 if power_every < FULL
                     && now_ns - start_ns > COST_FROM_NS
                     && cost.is_some_and(|cost| cost > COST_LIMIT)
                 {
                     power_every = FULL;
-                    series.meta.power_interval_seconds = FULL.as_secs_f64();
+                    sampling.power_interval_seconds = FULL.as_secs_f64();
                 }
             }
-            if full {
-                next_full_ns = now_ns + FULL.as_nanos() as u64;
-                self.slow(round);
-                round += 1;
-            }
-            let spent = Duration::from_nanos(self.clock.now_ns().saturating_sub(now_ns));
             let pause = if self.places.is_empty() { FULL } else { power_every };
-            match stopped.recv_timeout(pause.saturating_sub(spent)) {
-                Err(RecvTimeoutError::Timeout) => {}
-                Ok(()) | Err(RecvTimeoutError::Disconnected) => break,
+            if self.wait(now_ns + pause.as_nanos() as u64, asked) {
+                break;
             }
         }
         // The end of the last cell lies before this.
-        let samples: Vec<DeviceSample> = self.places.iter().map(|place| self.read(place, true)).collect();
+        let samples = self.read_all(true);
         lock(&self.series).devices.extend(samples);
+    }
+
+    /// Waits for the next reading, and answers what is asked meanwhile; true if that is the end.
+    fn wait(&self, until_ns: u64, asked: &mpsc::Receiver<Asked>) -> bool {
+        loop {
+            let left = Duration::from_nanos(until_ns.saturating_sub(self.clock.now_ns()));
+            match asked.recv_timeout(left) {
+                Err(RecvTimeoutError::Timeout) => return false,
+                Ok(Asked::Reading(answer)) => {
+                    let samples = self.read_all(true);
+                    lock(&self.series).devices.extend(samples);
+                    // Who asked may be gone.
+                    let _ = answer.send(());
+                }
+                Ok(Asked::Stop) | Err(RecvTimeoutError::Disconnected) => return true,
+            }
+        }
+    }
+
+    fn read_all(&self, full: bool) -> Vec<DeviceSample> {
+        self.places.iter().map(|place| self.read(place, full)).collect()
     }
 
     fn read(&self, place: &Place, full: bool) -> DeviceSample {
@@ -176,15 +260,12 @@ impl Reader {
         sample
     }
 
-    /// Reads what takes long, for one device a round, and puts it into that device's last full row.
-    fn slow(&self, round: usize) {
+    /// Reads what takes long into the sample of one device, another one each round.
+    fn slow(&self, round: usize, samples: &mut [DeviceSample]) {
         let Some(place) = self.places.get(round % self.places.len().max(1)) else { return };
-        let mut read = DeviceSample::default();
-        self.sources[place.source].slow(place.device, &mut read);
-        let mut series = lock(&self.series);
-        let row = series.devices.iter_mut().rev().find(|row| row.full && row.device == place.index);
-        if let Some(row) = row {
-            (row.pcie_received, row.pcie_sent) = (read.pcie_received, read.pcie_sent);
+        let sample = samples.iter_mut().find(|sample| sample.device == place.index);
+        if let Some(sample) = sample {
+            self.sources[place.source].slow(place.device, sample);
         }
     }
 

@@ -1,5 +1,6 @@
 //! Which process serves at a port, how it was launched, and from which packages.
 
+mod container;
 mod environment;
 mod package;
 mod port;
@@ -7,11 +8,13 @@ mod port;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, ToSocketAddrs};
 
+use serde::{Deserialize, Serialize};
 use tokometer_record::Container;
 use tokometer_wire::redact;
 
 use crate::host;
 use crate::root::Root;
+use container::Which;
 pub use package::Package;
 
 /// Programs that pass connections on: what they serve runs elsewhere.
@@ -37,11 +40,12 @@ const CONTAINER_PROXIES: [&str; 5] = ["docker-proxy", "rootlessport", "slirp4net
 const GENERATIONS: usize = 32;
 
 /// A server's process on this machine. Nothing in it is secret any more.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServerProcess {
     /// The process that was launched.
     pub pid: u32,
     /// It and all its children.
+    #[serde(skip)]
     pub processes: Vec<u32>,
     /// Its arguments, secrets removed.
     pub arguments: Vec<String>,
@@ -49,7 +53,8 @@ pub struct ServerProcess {
     pub environment: BTreeMap<String, String>,
     /// Names of the other variables.
     pub other_variables: Vec<String>,
-    /// What the arguments held that must not be shown, for logs and messages.
+    /// What the arguments held that must not be shown, for logs and messages; it leaves this process nowhere.
+    #[serde(skip)]
     pub secrets: Vec<String>,
     /// Packages of engine and runtime, as their own metadata tells them.
     pub packages: Vec<Package>,
@@ -62,6 +67,15 @@ pub struct ServerProcess {
 }
 
 impl ServerProcess {
+    /// The same as another host told it, with secrets that it may have overlooked removed.
+    pub(crate) fn redacted_again(mut self) -> ServerProcess {
+        self.arguments = redact::command(&self.arguments).arguments;
+        for (name, value) in &mut self.environment {
+            *value = redact::variable(name, value);
+        }
+        self
+    }
+
     /// The launch as a line for a shell: environment, then arguments.
     pub fn command(&self) -> String {
         let variables = self.environment.iter().map(|(name, value)| format!("{name}={}", quoted(value)));
@@ -84,6 +98,17 @@ pub enum NotFound {
     NoProcess {
         /// The port.
         port: u16,
+    },
+    /// Nothing here listens that can be seen, and a daemon of containers can't be asked.
+    #[error(
+        "no process that listens on port {port} can be seen, and its container neither ({why}); run as the server's \
+         user, or say it with --stated-command"
+    )]
+    NoContainer {
+        /// The port.
+        port: u16,
+        /// Why it can't be asked.
+        why: String,
     },
     /// What listens passes connections on.
     #[error("port {port} belongs to {program}, which passes connections on; say it with --stated-command")]
@@ -129,13 +154,51 @@ pub fn find(root: &Root, host: &str, port: u16) -> Result<ServerProcess, NotFoun
     if listeners.is_empty() {
         listeners = port::listeners_in_namespaces(root, inner);
     }
-    let listener = *listeners.first().ok_or(NotFound::NoProcess { port })?;
+    let Some(listener) = listeners.first().copied() else {
+        return match container::ask(root, Which::Port(port)) {
+            Ok(Some(told)) => Ok(of_container(root, port, told)),
+            Ok(None) => Err(NotFound::NoProcess { port }),
+            Err(why) => Err(NotFound::NoContainer { port, why }),
+        };
+    };
     let program = name(root, listener);
     if FORWARDERS.contains(&program.as_str()) {
         return Err(NotFound::Forwarded { port, program });
     }
     let pid = launch_of(root, listener);
     Ok(describe(root, pid, &listeners, format!("{how} → process {pid}")))
+}
+
+/// A server whose process can't be found, but whose container publishes the port.
+fn of_container(root: &Root, port: u16, told: container::Told) -> ServerProcess {
+    let id = told.container.id.clone().unwrap_or_default();
+    let how = format!("port {port} → container {id}");
+    if let Some(pid) = told.pid.filter(|pid| !arguments(root, *pid).is_empty()) {
+        let process = describe(root, pid, &[], format!("{how} → process {pid}"));
+        return ServerProcess { container: Some(told.container), ..process };
+    }
+    ServerProcess {
+        arguments: told.arguments,
+        environment: told.container.environment.clone(),
+        other_variables: told.other_variables,
+        secrets: told.secrets,
+        container: Some(told.container),
+        how,
+        ..ServerProcess::default()
+    }
+}
+
+/// The container of a process: what its control groups tell, and what its daemon does.
+fn container_of(root: &Root, pid: u32) -> Option<Container> {
+    let (mut seen, id) = host::container(root, Some(pid))?;
+    match container::ask(root, Which::Id(&id)) {
+        Ok(Some(told)) => {
+            return Some(Container { runtime: seen.runtime.or(told.container.runtime), ..told.container });
+        }
+        Ok(None) => {}
+        Err(why) => drop(seen.unknown.insert("api".to_owned(), why)),
+    }
+    Some(seen)
 }
 
 /// Reads what is to be known of the process `pid`, which was launched.
@@ -154,7 +217,7 @@ pub fn describe(root: &Root, pid: u32, also: &[u32], how: String) -> ServerProce
         secrets: redacted.secrets,
         environment,
         other_variables,
-        container: host::container(root, Some(pid)),
+        container: container_of(root, pid),
         how,
     }
 }

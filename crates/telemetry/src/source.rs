@@ -1,6 +1,6 @@
 //! What every kind of accelerator is asked for.
 
-use tokometer_record::{Device, DeviceLink, DeviceSample};
+use tokometer_record::{Device, DeviceLink, DeviceSample, ReasonBit};
 
 /// Accelerators of one driver, numbered from 0 by that driver.
 pub(crate) trait Source: Send {
@@ -11,6 +11,9 @@ pub(crate) trait Source: Send {
     fn links(&self) -> Vec<DeviceLink> {
         Vec::new()
     }
+
+    /// What the bits of `reasons` in samples mean, as far as they are known.
+    fn reasons(&self) -> Vec<ReasonBit>;
 
     /// Which processes use a device; none where the driver doesn't tell.
     fn users(&self, device: u32) -> Option<Users>;
@@ -23,6 +26,11 @@ pub(crate) trait Source: Send {
 
     /// Puts what takes long into a sample; done for one device at a time.
     fn slow(&self, device: u32, sample: &mut DeviceSample);
+}
+
+/// Bits and their words as the record has them.
+pub(crate) fn reason_bits(bits: &[(u64, &str)]) -> Vec<ReasonBit> {
+    bits.iter().map(|(bit, word)| ReasonBit { bit: *bit, word: (*word).to_owned() }).collect()
 }
 
 /// Who uses a device.

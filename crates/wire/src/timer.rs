@@ -196,9 +196,9 @@ mod tests {
         let waits = |from_ns: u64| TIMERS.lock().waiting.range((from_ns, 0)..).count();
         let from_ns = clock::monotonic_ns() + 123_000_000_000_000;
         block_on(async {
-            drop(timeout(short(), sleep(far)).await);
+            assert_eq!(timeout(short(), sleep(far)).await, None);
             let mut kept = std::pin::pin!(sleep(far));
-            drop(timeout(short(), kept.as_mut()).await);
+            assert_eq!(timeout(short(), kept.as_mut()).await, None);
             assert_eq!(waits(from_ns), 1);
         });
         assert_eq!(waits(from_ns), 0);

@@ -65,6 +65,9 @@ pub(super) fn evidence(findings: &mut Findings, run: &Run) {
         let text = match value {
             Some(Value::String(text)) => text.clone(),
             Some(value @ (Value::Number(_) | Value::Bool(_))) => value.to_string(),
+            Some(Value::Array(list)) if !list.is_empty() && list.iter().all(Value::is_number) => {
+                list.iter().map(Value::to_string).collect::<Vec<_>>().join(", ")
+            }
             _ => continue,
         };
         let stated = path == "capacity.kv_tokens"
@@ -102,9 +105,6 @@ pub(super) fn not_checked(run: &Run) -> Vec<NotChecked> {
     for (path, is_there) in [
         ("title", run.title.is_some()),
         ("note", run.note.is_some()),
-        ("hardware", run.hardware.class.is_some() || !run.hardware.accelerators.is_empty()),
-        ("hardware.host", run.hardware.host.is_some()),
-        ("cells[].telemetry", run.cells.iter().any(|cell| cell.telemetry.is_some())),
         ("launch_command", run.launch_command.is_some()),
         ("created_at", run.created_at.is_some()),
         ("elapsed_seconds", run.elapsed_seconds.is_some()),
@@ -116,7 +116,6 @@ pub(super) fn not_checked(run: &Run) -> Vec<NotChecked> {
     ] {
         let why = match path {
             "elapsed_seconds" => "only that it is not below the end of the last request",
-            "cells[].telemetry" => "taken as recorded, not computed again from the machine's series",
             "evidence" => "only that facts agree with it",
             _ => stated,
         };

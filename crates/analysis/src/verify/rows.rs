@@ -2,16 +2,21 @@
 
 use serde_json::Value;
 use tokometer_record::verification::{CellVerification, Check, Level, Reach};
-use tokometer_record::{Cell, CellTrace, Phase, Reason, RequestKind, Run, RunState, Status, TraceFile};
+use tokometer_record::{
+    Cell, CellTrace, Phase, Reason, RequestKind, Run, RunState, Status, Telemetry, TraceFile,
+};
 
 use super::numbers::{self, Difference};
 use super::{Findings, FoundTrace, plan};
+use crate::telemetry::summarise_on;
 use crate::{Context, combine, summarise};
 
 /// A row that is being checked.
 pub(super) struct Row<'a> {
     run: &'a Run,
     cell: &'a Cell,
+    /// What the machine did, if it is at hand.
+    series: Option<&'a Telemetry>,
     name: String,
     traces_expected: bool,
     reach: Reach,
@@ -22,10 +27,15 @@ pub(super) struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    pub(super) fn new(run: &'a Run, cell: &'a Cell, traces_expected: bool) -> Row<'a> {
+    pub(super) fn new(
+        run: &'a Run,
+        cell: &'a Cell,
+        series: Option<&'a Telemetry>,
+        traces_expected: bool,
+    ) -> Row<'a> {
         let name = cell.name();
         let reach = Reach::NotMeasured;
-        Row { run, cell, name, traces_expected, reach, compared: 0, failures: 0, last_ns: 0 }
+        Row { run, cell, series, name, traces_expected, reach, compared: 0, failures: 0, last_ns: 0 }
     }
 
     pub(super) fn result(self) -> CellVerification {
@@ -116,16 +126,17 @@ impl<'a> Row<'a> {
         for (index, file) in self.cell.traces().enumerate() {
             let Some(trace) = self.read(findings, file, load(file)) else { continue };
             self.identity(findings, &trace, index);
-            // What the machine did is taken as recorded; all that follows from it is computed again.
-            let machine = self.cell.telemetry.clone();
-            let context = Context {
-                telemetry: machine.as_ref().map(Into::into),
-                ..Context::of(self.run, self.cell.phase, self.cell.context_nominal)
+            let context = Context::of(self.run, self.cell.phase, self.cell.context_nominal);
+            let mut row = match (self.series, &self.cell.telemetry) {
+                // Without the series what the machine did is taken as recorded; all that follows from it is not.
+                (None, Some(machine)) => {
+                    let context = Context { telemetry: Some(machine.into()), ..context };
+                    let mut row = summarise(&trace, &context);
+                    crate::telemetry::attach(&mut row, machine.clone());
+                    row
+                }
+                (series, _) => summarise_on(series, &trace, &context),
             };
-            let mut row = summarise(&trace, &context);
-            if let Some(machine) = machine {
-                crate::telemetry::attach(&mut row, machine);
-            }
             row.trace = Some(file.clone());
             let last = trace.requests.iter().map(|request| request.end_ns).max();
             self.last_ns = self.last_ns.max(last.unwrap_or(0));
@@ -243,7 +254,9 @@ impl<'a> Row<'a> {
         let same_version = self.run.tool.version == env!("CARGO_PKG_VERSION");
         for difference in differences {
             // Another version may say it in other words, or leave out what was not known then. Its numbers hold.
-            let by_version = !same_version && (is_text(&difference) || difference.is_gap());
+            // What the machine did as a whole is none of these: whoever saved its series had it.
+            let is_gap = difference.is_gap() && difference.path != "telemetry";
+            let by_version = !same_version && (is_text(&difference) || is_gap);
             let level = if by_version { Level::Warning } else { Level::Failure };
             let check = if difference.is_number() { Check::Number } else { Check::Verdict };
             let Difference { path, recorded, found } = difference;

@@ -6,6 +6,9 @@
 //! TOKOMETER_UPDATE_RUNS=1 cargo test -p tokometer-analysis --test it corpus
 //! ```
 //!
+//! The series of `throttled` comes from the driver library that the tests of `telemetry` have: when the corpus is made
+//! again, it is read for as long as the cell takes.
+//!
 //! Two of them are sound measurements that were damaged afterwards: `edited-number` and `truncated-trace`. It takes
 //! a verification to find them out; all others were measured badly and recorded truly, and hold.
 
@@ -13,11 +16,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use tokometer_analysis::telemetry::summarise_on;
 use tokometer_analysis::{Context, FoundTrace, Telemetry, summarise, verify};
 use tokometer_record::verification::{Check, Level, Reach, Verification};
 use tokometer_record::{
     Cell, CellTrace, FlagCode, LoopEvidence, Outcome, Phase, RecordError, RequestKind, Run, RunFolder,
-    RunState, SampleRow, Settings, Status, Tool,
+    RunState, SampleRow, Settings, Status, Telemetry as Series, Tool,
 };
 use tokometer_sim::Profile;
 
@@ -30,6 +34,9 @@ const WINDOW_SECONDS: f64 = 10.0;
 const MAX_OUTPUT: u64 = 300;
 /// All of the corpus together.
 const MOST_BYTES: u64 = 2_000_000;
+
+/// The run with a series of the machine.
+const THROTTLED: &str = "throttled";
 
 /// What a run of the corpus must say.
 #[derive(Debug, Clone, Copy)]
@@ -131,6 +138,7 @@ fn corpus() -> Vec<BadRun> {
             let wait = |sample: &mut SampleRow| (sample.running, sample.waiting) = (Some(3.0), Some(1.0));
             trace.samples.iter_mut().for_each(wait);
         }),
+        bad(THROTTLED, Says::Status(Status::Throttled), |_| {}),
         BadRun { name: "slowing-server", says: Says::Status(Status::Unstable), trace: slowing() },
         bad("edited-number", Says::Status(Status::Valid), |_| {}),
         bad("truncated-trace", Says::Status(Status::Valid), |_| {}),
@@ -195,18 +203,45 @@ fn run_settings(trace: &CellTrace) -> Settings {
     Settings { contexts, prefill_contexts, max_output_tokens: MAX_OUTPUT, ..settings() }
 }
 
-fn judged(trace: &CellTrace, settings: &Settings) -> Cell {
-    summarise(trace, &Context { simulated: true, ..Context::new(settings) })
+fn judged(bad: &BadRun, settings: &Settings, series: Option<&Series>) -> Cell {
+    summarise_on(series, &bad.trace, &Context { simulated: true, ..Context::new(settings) })
+}
+
+/// The stored series of a run, if it has one.
+fn series(bad: &BadRun) -> Option<Series> {
+    let folder = RunFolder::open(&runs().join(bad.name)).unwrap();
+    folder.load_series(&folder.load_run().unwrap()).unwrap()
+}
+
+/// Reads four devices that heat holds down half of the time, two of them used by the server, until the window's end.
+fn throttled_machine(bad: &BadRun) -> Series {
+    use tokometer_telemetry::{Inventory, Machine, Options, Root};
+    let folder = tempfile::tempdir().unwrap();
+    let library = folder.path().join("libnvidia-ml.so.1");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../telemetry/tests/stub/nvml.c");
+    let mut compiler = std::process::Command::new("cc");
+    compiler.args(["-shared", "-fPIC", "-O1", "-DSTUB_THROTTLED", "-DSTUB_PID=7", "-o"]);
+    assert!(compiler.arg(&library).arg(source).status().unwrap().success());
+    let root = Root::at(&folder.path().join("empty"));
+    let machine = Machine::look(Options { root, nvml: vec![library], ..Options::default() });
+    let asked = Inventory { processes: Some(&[7]), salt: bad.name, ..Inventory::default() };
+    let (hardware, _) = machine.hardware(&asked);
+    let clock = tokometer_wire::clock::Clock::start();
+    let watch = machine.watch(&hardware, bad.name, clock).unwrap();
+    while clock.now_ns() < bad.trace.meta.window_end_ns.unwrap() {
+        std::thread::sleep(std::time::Duration::from_millis(200));
+    }
+    watch.stop()
 }
 
 /// The run as it is stored.
-fn record(bad: &BadRun) -> Run {
+fn record(bad: &BadRun, series: Option<&Series>) -> Run {
     let tool = Tool { name: "tokometer".to_owned(), version: "corpus".to_owned(), commit: None };
     let mut run = Run::new(bad.name.to_owned(), tool, run_settings(&bad.trace));
     run.state = RunState::Finished;
     run.title = Some(format!("Corpus of bad runs: {}", bad.name));
     run.simulated = true;
-    run.cells = vec![judged(&bad.trace, &run.settings)];
+    run.cells = vec![judged(bad, &run.settings, series)];
     run
 }
 
@@ -218,7 +253,14 @@ fn store(bad: &BadRun) {
     let path = runs().join(bad.name);
     let _ = fs::remove_dir_all(&path);
     let folder = RunFolder::create(&runs(), bad.name).unwrap();
-    let mut run = record(bad);
+    let series = (bad.name == THROTTLED).then(|| throttled_machine(bad));
+    let mut run = record(bad, series.as_ref());
+    if let Some(series) = series {
+        run.hardware = series.meta.hardware.clone().unwrap();
+        tokometer_analysis::telemetry::links_under_load(&mut run.hardware, &series);
+        run.sampling = Some(series.meta.sampling.clone());
+        run.telemetry = Some(folder.save_telemetry(&series).unwrap());
+    }
     let mut trace = bad.trace.clone();
     bad.name.clone_into(&mut trace.meta.run);
     let file = folder.save_trace(&trace).unwrap();
@@ -248,7 +290,7 @@ fn says(cell: &Cell, says: Says) -> bool {
 #[test]
 fn every_bad_run_says_so() {
     for bad in corpus() {
-        let cell = judged(&bad.trace, &run_settings(&bad.trace));
+        let cell = judged(&bad, &run_settings(&bad.trace), series(&bad).as_ref());
         assert!(says(&cell, bad.says), "{}: {:?} {:?} {:?}", bad.name, cell.status, cell.reason, cell.flags);
         if let Says::Flag(_) = bad.says {
             assert_eq!(cell.status, Status::Valid, "{}: {:?}", bad.name, cell.reason);
@@ -282,7 +324,7 @@ fn the_stored_runs_are_those() {
         let file = stored.cells[0].trace.clone().unwrap();
         let mut cell = stored.cells[0].clone();
         cell.trace = None;
-        let expected = &record(&bad).cells[0];
+        let expected = &record(&bad, series(&bad).as_ref()).cells[0];
         match bad.name {
             "edited-number" => assert_ne!(&cell, expected),
             _ => assert_eq!(&cell, expected, "{}: make the corpus again with {UPDATE}=1", bad.name),
@@ -300,8 +342,8 @@ fn the_stored_runs_are_those() {
 
 fn verified(name: &str) -> Verification {
     let folder = RunFolder::open(&runs().join(name)).unwrap();
-    let document = folder.load_document().unwrap();
-    verify(&folder.load_run().unwrap(), Some(&document), true, |file| {
+    let (document, run) = (folder.load_document().unwrap(), folder.load_run().unwrap());
+    verify(&run, Some(&document), true, folder.find_series(&run), |file| {
         let stored = folder.find_trace(file).unwrap().unwrap();
         let (sha256, bytes) = (stored.sha256, stored.bytes);
         match stored.trace {
@@ -339,12 +381,49 @@ fn runs_that_were_damaged_do_not_hold_and_badly_measured_ones_do() {
 }
 
 #[test]
+fn an_edited_reading_of_the_machine_is_found() {
+    let folder = RunFolder::open(&runs().join(THROTTLED)).unwrap();
+    let run = folder.load_run().unwrap();
+    let failures = |run: &Run| {
+        let found = verify(run, None, true, folder.find_series(run), |file| {
+            let stored = folder.find_trace(file).unwrap().unwrap();
+            let trace = Box::new(stored.trace.unwrap());
+            FoundTrace::Read { sha256: stored.sha256, bytes: stored.bytes, trace }
+        });
+        found.of_level(Level::Failure).filter_map(|failure| failure.path.clone()).collect::<Vec<String>>()
+    };
+    assert!(failures(&run).is_empty());
+    let edits: [(fn(&mut Run), &str); 6] = [
+        (|run| run.cells[0].telemetry.as_mut().unwrap().slowed_share = Some(0.0), "telemetry.slowed_share"),
+        (|run| run.cells[0].telemetry = None, "telemetry"),
+        (
+            |run| run.hardware.devices[2].power_limit_watts = Some(700.0),
+            "hardware.devices[2].power_limit_watts",
+        ),
+        (|run| run.hardware.devices[1].pcie_width = Some(16), "hardware.devices[1].pcie_width"),
+        (|run| run.sampling.as_mut().unwrap().cpu_share = Some(0.0), "sampling.cpu_share"),
+        (|run| run.telemetry.as_mut().unwrap().bytes += 1, "telemetry.bytes"),
+    ];
+    for (edit, path) in edits {
+        let mut edited = run.clone();
+        edit(&mut edited);
+        let found = failures(&edited);
+        assert!(found.iter().any(|found| found.starts_with(path)), "{path}: {found:?}");
+    }
+    // A run that calls itself valid by leaving its series out does not hold either.
+    let mut edited = run.clone();
+    (edited.telemetry, edited.cells[0].telemetry) = (None, None);
+    assert!(!failures(&edited).is_empty());
+}
+
+#[test]
 fn the_corpus_is_small_and_has_no_other_runs() {
     let mut bytes = 0;
     let mut names = Vec::new();
     for entry in fs::read_dir(runs()).unwrap().map(Result::unwrap).filter(|entry| entry.path().is_dir()) {
         names.push(entry.file_name().into_string().unwrap());
-        for file in [entry.path().join("run.json"), entry.path().join("trace")] {
+        let names = ["run.json", "telemetry.parquet", "trace"].map(|name| entry.path().join(name));
+        for file in names.into_iter().filter(|file| file.exists()) {
             bytes += if file.is_dir() {
                 fs::read_dir(&file).unwrap().map(|trace| trace.unwrap().metadata().unwrap().len()).sum()
             } else {

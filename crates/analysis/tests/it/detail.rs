@@ -53,7 +53,7 @@ fn size_is_bounded() {
     let made = detail(&trace);
     assert!(made.rate.unwrap().rates.len() <= 121);
     assert!(made.gap_ms.unwrap().points.len() <= 60 && made.ttft_ms.unwrap().points.len() <= 60);
-    assert_eq!((made.requests.len(), made.requests.total), (80, last as u64 + 1));
+    assert_eq!((made.requests.len(), made.requests.total), (50, last as u64 + 1));
     assert!(made.requests.outcome.contains(&Outcome::Failed), "failed requests are listed before others");
 }
 

@@ -32,12 +32,12 @@ fn six_entries_have_one_page_and_more_have_several_that_begin_with_the_base() {
     let entries = |count: usize| -> Vec<EntryRuns> {
         (0..count).map(|index| entry(&format!("e{index}"), &[100.0 + index as f64])).collect()
     };
-    let six = sweep("six", 0, entries(6)).unwrap();
+    let six = sweep("six", 0, &entries(6)).unwrap();
     assert_eq!(six.summary.pages.len(), 1);
     assert_eq!(six.summary.pages[0].file, "comparison.html");
     assert_eq!(six.pages[0].1.len(), 6);
 
-    let twelve = sweep("twelve", 3, entries(12)).unwrap();
+    let twelve = sweep("twelve", 3, &entries(12)).unwrap();
     let pages: Vec<(&str, Vec<&str>)> = twelve
         .summary
         .pages
@@ -65,7 +65,7 @@ fn six_entries_have_one_page_and_more_have_several_that_begin_with_the_base() {
 #[test]
 fn several_runs_of_an_entry_are_one_with_intervals_over_them() {
     let result =
-        sweep("repeats", 0, vec![entry("a", &[99.0, 101.0, 100.0]), entry("b", &[199.0, 201.0, 200.0])]);
+        sweep("repeats", 0, &[entry("a", &[99.0, 101.0, 100.0]), entry("b", &[199.0, 201.0, 200.0])]);
     let result = result.unwrap();
     let [a, b] = result.summary.entries.as_slice() else { panic!() };
     let fastest = a.fastest.as_ref().unwrap();
@@ -91,11 +91,11 @@ fn an_entry_without_a_run_leaves_a_gap() {
     let mut lost = entry("lost", &[]);
     lost.planned = 1;
     lost.missing = vec!["repeat 1: it died".to_owned()];
-    let one = sweep("one", 0, vec![lost.clone(), entry("a", &[100.0])]).unwrap();
+    let one = sweep("one", 0, &[lost.clone(), entry("a", &[100.0])]).unwrap();
     assert_eq!((one.summary.base.as_deref(), one.pages.len()), (Some("a"), 0));
     assert_eq!(one.summary.entries[0].missing, ["repeat 1: it died"]);
     assert_eq!((one.summary.entries[0].rows, one.summary.entries[1].valid_rows), (0, 2));
-    let none = sweep("none", 0, vec![lost]).unwrap();
+    let none = sweep("none", 0, &[lost]).unwrap();
     assert_eq!((none.summary.base, none.pages.len()), (None, 0));
 }
 
@@ -104,7 +104,7 @@ fn what_is_not_valid_is_no_rate() {
     let mut entry = entry("a", &[100.0]);
     let cells: &mut Vec<Cell> = &mut entry.runs[0].1.cells;
     cells[1].status = Status::Unstable;
-    let summary = sweep("a", 0, vec![entry]).unwrap().summary;
+    let summary = sweep("a", 0, &[entry]).unwrap().summary;
     assert_eq!(summary.entries[0].fastest.as_ref().unwrap().concurrency, 1);
     assert_eq!((summary.entries[0].rows, summary.entries[0].valid_rows), (2, 1));
 }

@@ -3,7 +3,7 @@
 use tokometer_analysis::telemetry::{attach, machine};
 use tokometer_analysis::{Context, summarise};
 use tokometer_record::{
-    Cell, CellTrace, DeviceMeta, DeviceSample, FlagCode, HostSample, Phase, Status, Telemetry,
+    Cell, CellTrace, DeviceMeta, DeviceSample, FlagCode, HostSample, Phase, ReasonBit, Status, Telemetry,
 };
 
 use crate::build::{SECOND, STEADY, close, raised, reason, settings};
@@ -17,6 +17,7 @@ fn series(devices: u32, seconds: u64, shape: impl Fn(u64, &mut DeviceSample)) ->
             name: "D".to_owned(),
             used_by_server: Some(true),
             core_clock_max_mhz: Some(2000),
+            reasons: vec![ReasonBit { bit: 0x40, word: "hardware_thermal".to_owned() }],
         });
     }
     for tick in 0..=seconds * 10 {
@@ -88,6 +89,29 @@ fn without_a_counter_power_is_integrated_within_one_percent() {
 }
 
 #[test]
+fn readings_that_are_missing_are_not_guessed() {
+    let trace = STEADY.trace();
+    let lost = |from: u64, to: u64, counter: bool| {
+        let mut series = series(1, 20, |_, row| {
+            working(row);
+            row.energy_joules = row.energy_joules.filter(|_| counter);
+        });
+        series.devices.retain(|row| !(from..to).contains(&(row.time_ns / SECOND)));
+        machine(&series, &trace).unwrap()
+    };
+    // Between its ends a counter needs no readings, and power does.
+    close(lost(8, 13, true).energy_joules.unwrap(), 5000.0);
+    let told = lost(8, 13, false);
+    assert!(told.energy_joules.is_none() && told.unknown["energy_joules"].contains("missing"), "{told:?}");
+    // A short gap is bridged.
+    close(lost(8, 10, false).energy_joules.unwrap(), 5000.0);
+    // Around the end of the window, and from its middle on.
+    for (from, to) in [(13, 18), (10, 30), (0, 30)] {
+        assert!(lost(from, to, true).energy_joules.is_none(), "{from} to {to}");
+    }
+}
+
+#[test]
 fn devices_that_the_server_does_not_use_count_for_nothing() {
     let mut series = series(4, 20, |_, row| working(row));
     for device in &mut series.meta.devices[2..] {
@@ -105,7 +129,7 @@ fn a_cell_on_slowed_devices_is_throttled() {
         &series(2, 20, |tick, row| {
             working(row);
             if row.full && row.device == 1 {
-                (row.slowed, row.reasons) = (Some(tick % 20 == 0), Some(0x40));
+                (row.slowed, row.reasons) = (Some(tick % 20 == 0), Some(0x40 | 1 << 40));
             }
         }),
     );
@@ -113,7 +137,11 @@ fn a_cell_on_slowed_devices_is_throttled() {
     let told = cell.telemetry.unwrap();
     // At 6, 8, 10, 12 and 14 s, of the 21 samples of each of two devices.
     close(told.slowed_share.unwrap(), 5.0 / 42.0);
-    assert_eq!((told.devices[0].reasons, told.devices[1].reasons), (Some(0), Some(0x40)));
+    assert_eq!((told.devices[0].reasons, told.devices[1].reasons), (Some(0), Some(0x40 | 1 << 40)));
+    // What is known is said in words, and what is not is kept.
+    assert_eq!(told.devices[1].reason_words, ["hardware_thermal"]);
+    assert_eq!(told.devices[1].unknown_bits.as_deref(), Some("0x10000000000"));
+    assert_eq!((told.devices[0].reason_words.len(), &told.devices[0].unknown_bits), (0, &None));
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::agent::AgentJoinArgs;
 use super::values::parse_duration;
 
 #[derive(Debug, Clone, Default, Args)]
@@ -48,6 +49,8 @@ pub(crate) struct MachineArgs {
     /// Names and memory of accelerators that the built-in catalogue lacks, as a JSON list
     #[arg(long, value_name = "FILE")]
     pub(crate) accelerators: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) join: AgentJoinArgs,
     /// Record the host's name
     #[arg(long)]
     pub(crate) include_hostname: bool,

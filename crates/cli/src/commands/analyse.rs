@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use tokometer_analysis::{AnalysisError, Context, Part, combine, summarise};
+use tokometer_analysis::telemetry::summarise_on;
+use tokometer_analysis::{AnalysisError, Context, Part, combine};
 use tokometer_record::comparison::ServiceLevel;
 use tokometer_record::reanalysis::{Reanalysis, WindowPart};
 use tokometer_record::{Cell, CellTrace, Run, RunFolder};
@@ -57,10 +58,13 @@ fn again(
         users: None,
         slo_cells: Vec::new(),
     };
+    // A series that is not at hand, or was changed, is a matter of `verify`.
+    let series = folder.load_series(run).ok().flatten();
     for cell in &run.cells {
-        // Telemetry is of the whole window, and stands for no part of it; a prefill row has no window to cut.
+        // As recorded, telemetry is of the whole window, and stands for no part of it; a prefill row has no window to
+        // cut.
         let is_whole = part.is_none() || cell.phase == tokometer_record::Phase::Prefill;
-        let machine = cell.telemetry.clone().filter(|_| is_whole);
+        let machine = cell.telemetry.clone().filter(|_| is_whole && series.is_none());
         let context = Context {
             telemetry: machine.as_ref().map(Into::into),
             ..Context::of(run, cell.phase, cell.context_nominal)
@@ -72,7 +76,7 @@ fn again(
                 Some(part) => tokometer_analysis::part_of_window(&whole, part).unwrap_or(whole),
                 None => whole,
             };
-            let mut row = summarise(&trace, &context);
+            let mut row = summarise_on(series.as_ref(), &trace, &context);
             if let Some(machine) = machine.clone() {
                 tokometer_analysis::telemetry::attach(&mut row, machine);
             }
@@ -131,6 +135,7 @@ impl Derived {
 
     fn save(self, mut run: Run) -> anyhow::Result<()> {
         run.id = self.id;
+        run.sampling = None;
         if run.telemetry.take().is_some() {
             let why = "the series stays with the run that this one was made from";
             run.unknown.insert("telemetry".to_owned(), why.to_owned());

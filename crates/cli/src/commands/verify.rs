@@ -34,29 +34,8 @@ fn check(args: &VerifyArgs) -> Result<Verification, RecordError> {
     let beside =
         || run.cells.iter().flat_map(Cell::traces).any(|file| folder.path.join(&file.file).is_file());
     let traces_expected = !is_page || beside();
-    let mut verification =
-        analysis::verify(&run, Some(&document), traces_expected, |file| found(&folder, file));
-    if let Some(why) = bad_telemetry(&folder, &run, traces_expected) {
-        analysis::bad_telemetry(&mut verification, &why);
-    }
-    Ok(verification)
-}
-
-/// Why the series of the machine is not the one that the record names.
-fn bad_telemetry(folder: &RunFolder, run: &Run, expected: bool) -> Option<String> {
-    let file = run.telemetry.as_ref()?;
-    match folder.load_telemetry(file) {
-        Ok(_) => {
-            let bytes = std::fs::metadata(folder.path.join(&file.file)).map(|meta| meta.len());
-            (bytes.ok() != Some(file.bytes)).then(|| format!("{} has another size", file.file))
-        }
-        Err(RecordError::Read { source, .. })
-            if source.kind() == std::io::ErrorKind::NotFound && !expected =>
-        {
-            None
-        }
-        Err(error) => Some(error.to_string()),
-    }
+    let series = folder.find_series(&run);
+    Ok(analysis::verify(&run, Some(&document), traces_expected, series, |file| found(&folder, file)))
 }
 
 fn found(folder: &RunFolder, file: &TraceFile) -> analysis::FoundTrace {

@@ -56,6 +56,9 @@ impl Session {
         let reached = run.cells.iter().any(|cell| reached(cell.status));
         // Whatever fails now, the first error is the one to tell.
         let saved = folder.save_run(run).is_ok();
+        if saved {
+            super::machine::tidy(run, folder);
+        }
         let shown = saved && reached && self.finish(run, folder).is_ok();
         let code = failure::print(error);
         if reached && !shown {

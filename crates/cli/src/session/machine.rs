@@ -1,93 +1,80 @@
 //! The machine under the server: found where it is this one, stated by the user, watched while it is measured.
 
-use std::cell::RefCell;
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use tokometer_record::{CellTelemetry, CellTrace, Evidence, Hardware, Run, RunFolder, Telemetry};
+use tokometer_record::{Evidence, Hardware, Run, RunFolder};
 use tokometer_telemetry::server::{self, NotFound, Package, ServerProcess};
-use tokometer_telemetry::{Catalogue, Inventory, Machine, Options, Root, Watch};
+use tokometer_telemetry::{Catalogue, Inventory, Machine, Options, Root};
 use tokometer_wire::clock::Clock;
 use tokometer_wire::redact;
 
+use super::agent;
+use super::watching::{Source, Watching};
 use crate::args::machine::MachineArgs;
+use crate::args::target::TargetArgs;
 use crate::failure::Hinted;
 use crate::out;
 
 /// What a user said, in evidence.
 const STATED: &str = "stated by the user";
-/// Where a user's own catalogue lies below the folder of configuration.
-const CATALOGUE: &str = "tokometer/accelerators.json";
+/// Name of a user's own catalogue in the folder of configuration.
+const CATALOGUE: &str = "accelerators.json";
 
-/// The machine of a session.
-pub(super) struct Observed {
-    machine: Option<Machine>,
-    watch: RefCell<Option<Watch>>,
-    /// Readings of the server's gauges, as cells brought them.
-    gauges: RefCell<Vec<tokometer_record::SampleRow>>,
+/// Looks at the machine, and fills in what is found and what is stated.
+pub(super) async fn look(
+    args: &MachineArgs,
+    target: &TargetArgs,
+    run: &mut Run,
+    clock: Clock,
+) -> anyhow::Result<Watching> {
+    let source = if args.no_machine {
+        let why = "not looked for (--no-machine)";
+        run.unknown.insert("hardware".to_owned(), why.to_owned());
+        run.unknown.insert("launch_command".to_owned(), why.to_owned());
+        None
+    } else if let Some(url) = &args.join.agent {
+        Some(ask(url, args, target, run, clock).await?)
+    } else {
+        find(args, run)?.map(Source::Local)
+    };
+    state(args, run)?;
+    if run.launch_command.is_some() {
+        run.unknown.remove("launch_command");
+    }
+    Ok(Watching::new(source))
 }
 
-impl Observed {
-    /// Looks at the machine, and fills in what is found and what is stated.
-    pub(super) fn look(args: &MachineArgs, run: &mut Run) -> anyhow::Result<Observed> {
-        let mut machine = None;
-        if args.no_machine {
-            let why = "not looked for (--no-machine)";
-            run.unknown.insert("hardware".to_owned(), why.to_owned());
-            run.unknown.insert("launch_command".to_owned(), why.to_owned());
-        } else {
-            machine = find(args, run)?;
-        }
-        state(args, run)?;
-        if run.launch_command.is_some() {
-            run.unknown.remove("launch_command");
-        }
-        Ok(Observed { machine, watch: RefCell::default(), gauges: RefCell::default() })
-    }
-
-    /// Starts reading.
-    pub(super) fn watch(&mut self, run: &mut Run, clock: Clock) {
-        let Some(machine) = self.machine.take() else { return };
-        match machine.watch(&run.hardware, &run.id, clock) {
-            Ok(watch) => *self.watch.borrow_mut() = Some(watch),
-            Err(error) => {
-                run.unknown
-                    .insert("telemetry".to_owned(), format!("its thread could not be started: {error}"));
-            }
-        }
-    }
-
-    /// What the machine did over a cell.
-    pub(super) fn over(&self, trace: &CellTrace) -> Option<CellTelemetry> {
-        let watch = self.watch.borrow();
-        let watch = watch.as_ref()?;
-        self.gauges.borrow_mut().extend(trace.samples.iter().copied());
-        tokometer_analysis::telemetry::machine(&watch.series(), trace)
-    }
-
-    /// Ends reading and saves the series.
-    pub(super) fn finish(&self, run: &mut Run, folder: &RunFolder) {
-        let Some(watch) = self.watch.borrow_mut().take() else { return };
-        let mut series = watch.stop();
-        series.server = self.gauges.take();
-        links_under_load(run, &series);
-        match folder.save_telemetry(&series) {
-            Ok(file) => run.telemetry = Some(file),
-            Err(error) => {
-                run.unknown.insert("telemetry".to_owned(), error.to_string());
-            }
-        }
+/// Once the run document names the whole series, its pieces are of no use.
+pub(super) fn tidy(run: &Run, folder: &RunFolder) {
+    if run.telemetry.is_some() {
+        folder.remove_telemetry_pieces();
     }
 }
 
-/// The PCIe links as they were under load: an idle one falls back.
-fn links_under_load(run: &mut Run, series: &Telemetry) {
-    for device in &mut run.hardware.devices {
-        let rows = || series.devices.iter().filter(|row| row.device == device.index);
-        let largest = |values: Vec<f64>| values.into_iter().reduce(f64::max).map(|value| value as u32);
-        device.pcie_generation = largest(rows().filter_map(|row| row.pcie_generation).collect());
-        device.pcie_width = largest(rows().filter_map(|row| row.pcie_width).collect());
+/// Takes the machine from an agent on the server's host.
+async fn ask(
+    url: &str,
+    args: &MachineArgs,
+    target: &TargetArgs,
+    run: &mut Run,
+    clock: Clock,
+) -> anyhow::Result<Source> {
+    let port = run.target.url.as_deref().and_then(address).map_or(0, |(_, port)| port);
+    let joined = agent::join(url, &args.join, target, port, &run.id, args.include_hostname, clock).await?;
+    match (&joined.report.server, &joined.report.server_unknown) {
+        (Some(process), _) => launched(run, process, &format!("{}, as the agent there tells", process.how)),
+        (None, why) => {
+            let why = format!("by the agent: {}", why.as_deref().unwrap_or("it does not tell"));
+            run.unknown.insert("launch_command".to_owned(), why);
+        }
     }
+    let why = joined.report.server_unknown.clone();
+    take(run, joined.report.hardware.clone(), joined.report.unknown.clone(), why);
+    let text = run.hardware.class.clone().unwrap_or_else(|| "host".to_owned());
+    set(run, "hardware.class", text, &format!("the agent at {}", joined.url));
+    Ok(Source::Agent(Box::new(joined)))
 }
 
 /// Finds the server's process and its hardware, where it runs here.
@@ -107,21 +94,33 @@ fn find(args: &MachineArgs, run: &mut Run) -> anyhow::Result<Option<Machine>> {
         }
     };
     if let Some(process) = &process {
-        launched(run, process);
+        if process.pid == std::process::id() {
+            let why = "the server is a part of this program";
+            run.unknown.insert("launch_command".to_owned(), why.to_owned());
+        } else {
+            launched(run, process, &process.how);
+        }
     }
-    let machine = Machine::look(Options { root, catalogue: catalogue(args)?, ..Options::default() });
+    let catalogue = catalogue(args.accelerators.as_deref())?;
+    let machine = Machine::look(Options { root, catalogue, ..Options::default() });
     let asked = Inventory {
         processes: process.as_ref().map(|process| process.processes.as_slice()),
         salt: &run.id,
         include_hostname: args.include_hostname,
         container: process.as_ref().and_then(|process| process.container.as_ref()),
     };
-    let (mut hardware, unknown) = machine.hardware(&asked);
-    let told = run.unknown.remove("hardware");
+    let (hardware, unknown) = machine.hardware(&asked);
+    let why = run.unknown.remove("hardware");
+    take(run, hardware, unknown, why);
+    Ok(Some(machine))
+}
+
+/// Puts a machine into the record. `why` says why the server's process is not known, if so.
+fn take(run: &mut Run, mut hardware: Hardware, unknown: BTreeMap<String, String>, why: Option<String>) {
     if run.simulated && hardware.used().next().is_none() {
         // The host is real, and no accelerator under a simulated engine is.
         hardware.class = None;
-        let why = told.unwrap_or_else(|| "a simulated engine has none".to_owned());
+        let why = why.unwrap_or_else(|| "a simulated engine has none".to_owned());
         for field in ["hardware.class", "hardware.accelerators"] {
             run.unknown.insert(field.to_owned(), why.clone());
         }
@@ -129,18 +128,12 @@ fn find(args: &MachineArgs, run: &mut Run) -> anyhow::Result<Option<Machine>> {
         run.unknown.extend(unknown);
     }
     run.hardware = hardware;
-    Ok(Some(machine))
 }
 
-/// How the server was started, and what its packages say of the engine.
-fn launched(run: &mut Run, process: &ServerProcess) {
-    if process.pid == std::process::id() {
-        let why = "the server is a part of this program";
-        run.unknown.insert("launch_command".to_owned(), why.to_owned());
-        return;
-    }
+/// How the server was started, and what its packages say of the engine. `how` says how that was found.
+fn launched(run: &mut Run, process: &ServerProcess, how: &str) {
     // What the process says is nearer than what the engine says of itself.
-    set(run, "launch_command", process.command(), &process.how);
+    set(run, "launch_command", process.command(), how);
     run.launch_command = Some(process.command());
     let engine = run.engine.name.clone().unwrap_or_default().replace(['-', '.'], "_");
     for package in &process.packages {
@@ -152,12 +145,24 @@ fn launched(run: &mut Run, process: &ServerProcess) {
         if *name != engine {
             continue;
         }
-        for (field, found) in [("engine.commit", commit), ("engine.repository", repository)] {
-            let slot =
-                if field == "engine.commit" { &mut run.engine.commit } else { &mut run.engine.repository };
+        // Wheels say behind a `+` what they were built for, and from what.
+        let (of_version, build) = version.as_deref().map(tokometer_target::local_version).unwrap_or_default();
+        let commit = commit.as_deref().or(of_version);
+        for (field, found) in [
+            ("engine.commit", commit),
+            ("engine.repository", repository.as_deref()),
+            ("engine.build", build),
+            ("engine.backend", build.map(tokometer_target::backend_of)),
+        ] {
+            let slot = match field {
+                "engine.commit" => &mut run.engine.commit,
+                "engine.repository" => &mut run.engine.repository,
+                "engine.build" => &mut run.engine.build,
+                _ => &mut run.engine.backend,
+            };
             if let (None, Some(found)) = (&slot, found) {
-                *slot = Some(found.clone());
-                set(run, field, found.clone(), source);
+                *slot = Some(found.to_owned());
+                set(run, field, found.to_owned(), source);
             }
         }
     }
@@ -202,6 +207,7 @@ fn state(args: &MachineArgs, run: &mut Run) -> anyhow::Result<()> {
     }
     if let Some(path) = &args.hardware {
         run.hardware = stated_hardware(path)?;
+        run.evidence.retain(|evidence| evidence.field != "hardware.class");
         run.unknown.retain(|field, _| field != "hardware" && !field.starts_with("hardware."));
         let list = Hardware::fold(run.hardware.devices.iter());
         let list = if run.hardware.accelerators.is_empty() { &list } else { &run.hardware.accelerators };
@@ -235,24 +241,23 @@ fn stated_hardware(path: &Path) -> anyhow::Result<Hardware> {
 }
 
 /// The built-in catalogue, with the user's own entries in front.
-fn catalogue(args: &MachineArgs) -> anyhow::Result<Catalogue> {
+pub(crate) fn catalogue(named: Option<&Path>) -> anyhow::Result<Catalogue> {
     let built_in = Catalogue::default();
-    let extended = match &args.accelerators {
-        Some(path) => built_in.extend(path),
-        None => match own_catalogue() {
-            Some(path) => built_in.extend(&path),
-            None => return Ok(built_in),
-        },
-    };
-    extended.map_err(|error| Hinted::usage(error.to_string(), "mend it, or leave it out").into())
+    let own = || configuration().map(|folder| folder.join(CATALOGUE)).filter(|path| path.is_file());
+    match named.map(Path::to_owned).or_else(own) {
+        Some(path) => {
+            let extended = built_in.extend(&path);
+            extended.map_err(|error| Hinted::usage(error.to_string(), "mend it, or leave it out").into())
+        }
+        None => Ok(built_in),
+    }
 }
 
-/// The user's own catalogue, if there is one.
-fn own_catalogue() -> Option<std::path::PathBuf> {
-    let folder =
-        |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(std::path::PathBuf::from);
-    let configuration = folder("XDG_CONFIG_HOME").or_else(|| Some(folder("HOME")?.join(".config")))?;
-    Some(configuration.join(CATALOGUE)).filter(|path| path.is_file())
+/// The folder of the user's configuration.
+pub(super) fn configuration() -> Option<PathBuf> {
+    let folder = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let all = folder("XDG_CONFIG_HOME").or_else(|| Some(folder("HOME")?.join(".config")))?;
+    Some(all.join("tokometer"))
 }
 
 /// Host and port of a base URL.
@@ -277,7 +282,8 @@ pub(super) fn preview(run: &Run) -> String {
     } else {
         Some(accelerators)
     };
-    lines.extend(machine.map(|machine| format!("  hardware: {machine}")));
+    let by = if hardware.origin.as_deref() == Some("agent") { ", by the agent on its host" } else { "" };
+    lines.extend(machine.map(|machine| format!("  hardware: {machine}{by}")));
     let command =
         run.launch_command.clone().or_else(|| unknown("launch_command").map(|why| format!("unknown: {why}")));
     lines.extend(command.map(|command| format!("  launched by: {command}")));

@@ -213,6 +213,7 @@ impl Measuring<'_> {
                 }
             };
         }
+        self.site.observed.save_piece(run, &self.site.folder);
         // A process that is killed later leaves the time until here.
         run.elapsed_seconds = Some(self.conductor.clock.now_ns() as f64 / 1e9);
         let unsaved = || {

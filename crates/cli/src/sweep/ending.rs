@@ -25,7 +25,7 @@ impl Prepared {
         let runs = || entries.iter().flat_map(|entry| &entry.runs);
         let unsound = runs().any(|(_, run)| tokometer_analysis::exit_code(run) != 0);
         let SweepResult { summary, pages } =
-            tokometer_analysis::sweep(&self.title, self.sweep.base, entries)?;
+            tokometer_analysis::sweep(&self.title, self.sweep.base, &entries)?;
 
         let text = serde_json::to_string_pretty(&summary)?;
         write(&self.folder.join(SUMMARY), &format!("{text}\n"))?;
@@ -35,7 +35,7 @@ impl Prepared {
         if summary.pages.len() > 1 {
             write(&self.folder.join(INDEX), &tokometer_report::sweep_page(&summary)?)?;
         }
-        let page = self.main_page(&summary).map(|name| self.folder.join(name));
+        let page = main_page(&summary).map(|name| self.folder.join(name));
         if json {
             out::result_line(&text)?;
         } else if quiet {
@@ -58,14 +58,6 @@ impl Prepared {
             (_, true) => failure::UNSOUND,
             _ => 0,
         })
-    }
-
-    fn main_page<'a>(&self, summary: &'a SweepSummary) -> Option<&'a str> {
-        match summary.pages.as_slice() {
-            [] => None,
-            [page] => Some(&page.file),
-            _ => Some(INDEX),
-        }
     }
 
     fn entry_runs(&self, index: usize, missing: Vec<String>) -> EntryRuns {
@@ -91,6 +83,15 @@ impl Prepared {
             runs,
             missing,
         }
+    }
+}
+
+/// The page to begin with; none where nothing is compared.
+fn main_page(summary: &SweepSummary) -> Option<&str> {
+    match summary.pages.as_slice() {
+        [] => None,
+        [page] => Some(&page.file),
+        _ => Some(INDEX),
     }
 }
 

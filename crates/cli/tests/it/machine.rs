@@ -9,10 +9,10 @@ use crate::secrets::hidden;
 use crate::support::{Ended, SMALL, Watched, call, load, only_run, simulated, tokometer};
 
 /// A key in the launch command of the server.
-const KEY: &str = "launch-secret-0123456789";
+pub(crate) const KEY: &str = "launch-secret-0123456789";
 
 /// The simulated engine as a process of its own, which asks for a key; its address.
-fn server() -> (Watched, String) {
+pub(crate) fn server() -> (Watched, String) {
     let mut command = tokometer();
     let mut server = Watched::start_on_stdout(command.args(["sim", "--port", "0", "--api-key", KEY]));
     let line = server.wait_for("http://");
@@ -22,7 +22,7 @@ fn server() -> (Watched, String) {
 }
 
 /// Compiles a driver library that plays four H200, two of them used by the process `pid`.
-fn driver(folder: &Path, pid: u32, switches: &[&str]) {
+pub(crate) fn driver(folder: &Path, pid: u32, switches: &[&str]) {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../telemetry/tests/stub/nvml.c");
     let mut compiler = Command::new("cc");
     compiler.args(["-shared", "-fPIC", "-O1", "-o"]).arg(folder.join("libnvidia-ml.so.1")).arg(source);
@@ -70,13 +70,54 @@ fn used_accelerators_energy_and_throttling_reach_the_record() {
     let saved = RunFolder::open(&only_run(&folder.path().join("runs"))).unwrap();
     let series = saved.load_telemetry(run.telemetry.as_ref().unwrap()).unwrap();
     assert!(series.devices.len() > 40 && !series.host.is_empty() && !series.server.is_empty());
-    assert!(series.meta.cost_cpu_share.unwrap() < 0.5, "{:?}", series.meta);
+    let sampling = run.sampling.as_ref().unwrap();
+    assert_eq!((sampling.source.as_str(), sampling.pieces.len()), ("local", 0));
+    assert!(sampling.cpu_share.unwrap() < 0.5, "{sampling:?}");
+    // Pieces were saved meanwhile, and are gone now that the whole is there.
+    assert!(!saved.path.join("telemetry").exists());
+    // What no name is known for is kept.
+    assert_eq!(told.devices[0].unknown_bits.as_deref(), Some("0x4000000000"));
+    assert!(told.devices[0].reason_words.contains(&"software_thermal".to_owned()), "{told:?}");
+    call([std::ffi::OsStr::new("verify"), saved.path.as_os_str()]).code.filter(|code| *code == 0).unwrap();
 
     // The launch command was found, and its secret is nowhere.
     let command = run.launch_command.as_deref().unwrap();
     assert!(command.contains(" sim ") && command.contains("--api-key"), "{command}");
     assert!(ended.stderr.contains("launched by:"), "{ended:?}");
     hidden(&[KEY], &ended, &folder.path().join("runs"));
+}
+
+#[test]
+fn a_run_that_is_killed_keeps_the_readings_of_its_finished_cells() {
+    let (server, url) = server();
+    let folder = tempfile::tempdir().unwrap();
+    driver(folder.path(), server.id(), &[]);
+    let mut command = tokometer();
+    command.args(["run", &url, "--contexts", "1k", "--concurrency", "1,2,4", "--duration", "1s", "--out"]);
+    command.arg(folder.path().join("runs")).env("LD_LIBRARY_PATH", folder.path()).env("OPENAI_API_KEY", KEY);
+    let mut running = Watched::start(&mut command);
+    running.wait_for("[ 3/4]");
+    running.signal("KILL");
+    drop(running.ended());
+    let path = only_run(&folder.path().join("runs"));
+    let run = load(&path);
+    assert!(run.telemetry.is_none() && run.state == tokometer_record::RunState::Running);
+    let measured: Vec<_> = run.cells.iter().filter(|cell| cell.trace.is_some()).collect();
+    assert!(measured.len() >= 2, "{measured:?}");
+    let saved = RunFolder::open(&path).unwrap();
+    assert_eq!(run.sampling.as_ref().unwrap().pieces.len(), measured.len());
+    let series = saved.load_series(&run).unwrap().unwrap();
+    assert!(!series.server.is_empty() && !series.host.is_empty());
+    for cell in measured {
+        let told = cell.telemetry.as_ref().unwrap();
+        assert!(told.energy_joules.unwrap() > 0.0, "{told:?}");
+        // Readings on both sides of its end.
+        assert!(series.devices.last().unwrap().time_ns >= told.end_ns);
+    }
+    // What is left holds: every number follows from what is saved.
+    let ended = call([std::ffi::OsStr::new("verify"), path.as_os_str()]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    drop(server);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use toml::{Table, Value};
 
 use super::error::nearest;
-use super::grid::{self, Values};
+use super::grid::{self, Filling};
 use super::{Entry, Kind, MOST_ENTRIES, Option as RunOption, Order, Setting, Subject, Sweep, SweepError};
 
 const TOP: [&str; 7] = ["title", "repeats", "order", "seed", "base", "options", "entry"];
@@ -103,7 +103,7 @@ fn entry(
     }
     let mut used = Vec::new();
     for values in grid::combinations(&grid) {
-        let mut filling = Values { place: &place, values: &values, used: &mut used };
+        let mut filling = Filling { place: &place, values: &values, used: &mut used };
         let subject = filled(&subject, &mut filling)?;
         let options = options
             .iter()
@@ -118,7 +118,7 @@ fn entry(
     }
 }
 
-fn filled(subject: &Subject, values: &mut Values<'_>) -> Result<Subject, SweepError> {
+fn filled(subject: &Subject, values: &mut Filling<'_>) -> Result<Subject, SweepError> {
     let mut optional =
         |key: &str, text: &Option<String>| text.as_ref().map(|text| values.fill(key, text)).transpose();
     Ok(match subject {
@@ -134,7 +134,7 @@ fn filled(subject: &Subject, values: &mut Values<'_>) -> Result<Subject, SweepEr
     })
 }
 
-fn filled_setting(name: &str, setting: &Setting, values: &mut Values<'_>) -> Result<Setting, SweepError> {
+fn filled_setting(name: &str, setting: &Setting, values: &mut Filling<'_>) -> Result<Setting, SweepError> {
     Ok(match setting {
         Setting::Switch(on) => Setting::Switch(*on),
         Setting::Value(value) => Setting::Value(values.fill(name, value)?),
@@ -149,10 +149,10 @@ fn entry_name(
     written: Option<&str>,
     number: &str,
     values: &[(String, String)],
-    filling: &mut Values<'_>,
+    filling: &mut Filling<'_>,
 ) -> Result<String, SweepError> {
     let mut told = Vec::new();
-    let mut of_name = Values { place: filling.place, values, used: &mut told };
+    let mut of_name = Filling { place: filling.place, values, used: &mut told };
     let mut name = match written {
         Some(written) => of_name.fill("name", written)?,
         None if values.is_empty() => number.replace(' ', "-"),

@@ -3,13 +3,13 @@
 use super::SweepError;
 
 /// One combination of a grid's values, and which of its names were asked for.
-pub(super) struct Values<'a> {
+pub(super) struct Filling<'a> {
     pub(super) place: &'a str,
     pub(super) values: &'a [(String, String)],
     pub(super) used: &'a mut Vec<String>,
 }
 
-impl Values<'_> {
+impl Filling<'_> {
     /// `text` with each `{name}` replaced. Braces around anything else stay (JSON), so do `${name}` (a shell's) and,
     /// with one pair of braces less, `{{name}}`.
     pub(super) fn fill(&mut self, key: &str, text: &str) -> Result<String, SweepError> {

@@ -1,19 +1,11 @@
 //! The series of a run as a Parquet file: `row` says what a row is, as in traces.
 
-use ::parquet::basic::{Compression, Encoding, ZstdLevel};
-use ::parquet::errors::ParquetError;
-use ::parquet::file::metadata::KeyValue;
-use ::parquet::file::properties::WriterProperties;
-use ::parquet::file::reader::{FileReader, SerializedFileReader};
-use ::parquet::file::writer::SerializedFileWriter;
-use ::parquet::schema::parser::parse_message_type;
-use ::parquet::schema::types::ColumnPath;
 use bytes::Bytes;
 
 use super::{DeviceSample, HostSample, Telemetry, TelemetryMeta};
-use crate::SampleRow;
-use crate::trace::parquet::column::Column;
-use crate::trace::parquet::{GROUP_ROWS, Group, META_KEY, words, write_group};
+use crate::columnar::column::Column;
+use crate::columnar::{Figures, Group, Reader, Writer, figure_column, read_figures, unknown_kind};
+use crate::trace::parquet::{read_samples, sample_column};
 
 /// Every column of the file, in order. Times are nanoseconds from the run's start.
 const SCHEMA: &str = "message telemetry {
@@ -44,12 +36,17 @@ const SCHEMA: &str = "message telemetry {
     optional double waiting;
     optional double generated_tokens;
     optional double kv_used;
+    optional double drafts;
+    optional double draft_tokens;
+    optional double accepted_tokens;
+    optional double acceptance_length;
+    optional double prefill_tokens;
+    optional double cached_prefill_tokens;
+    optional double preemptions;
 }";
 
-/// Figures of an accelerator: name of the column, how it is read, how it is written.
-type Figure = (&'static str, fn(&DeviceSample) -> Option<f64>, fn(&mut DeviceSample, Option<f64>));
-
-const FIGURES: [Figure; 13] = [
+/// Figures of an accelerator.
+const FIGURES: &Figures<DeviceSample> = &[
     ("power_watts", |row| row.power_watts, |row, value| row.power_watts = value),
     ("energy_joules", |row| row.energy_joules, |row, value| row.energy_joules = value),
     ("core_clock_mhz", |row| row.core_clock_mhz, |row, value| row.core_clock_mhz = value),
@@ -65,34 +62,28 @@ const FIGURES: [Figure; 13] = [
     ("pcie_width", |row| row.pcie_width, |row, value| row.pcie_width = value),
 ];
 
+/// Figures of a host.
+const HOST_FIGURES: &Figures<HostSample> = &[
+    ("cpu_busy", |row| row.cpu_busy, |row, value| row.cpu_busy = value),
+    ("cpu_stolen", |row| row.cpu_stolen, |row, value| row.cpu_stolen = value),
+    (
+        "memory_available_bytes",
+        |row| row.memory_available_bytes,
+        |row, value| row.memory_available_bytes = value,
+    ),
+];
+
 pub(super) fn encode(telemetry: &Telemetry) -> Result<Vec<u8>, String> {
-    let meta = serde_json::to_string(&telemetry.meta).map_err(|error| error.to_string())?;
-    let library = |error: ParquetError| error.to_string();
-    let properties = WriterProperties::builder()
-        .set_compression(Compression::ZSTD(ZstdLevel::default()))
-        .set_created_by(format!("tokometer {}", env!("CARGO_PKG_VERSION")))
-        .set_key_value_metadata(Some(vec![KeyValue::new(META_KEY.to_owned(), meta)]))
-        .set_column_dictionary_enabled(ColumnPath::from("time_ns"), false)
-        .set_column_encoding(ColumnPath::from("time_ns"), Encoding::DELTA_BINARY_PACKED)
-        .build();
-    let schema = parse_message_type(SCHEMA).map_err(library)?;
-    let mut writer =
-        SerializedFileWriter::new(Vec::new(), schema.into(), properties.into()).map_err(library)?;
-    for rows in telemetry.devices.chunks(GROUP_ROWS) {
-        write_group(&mut writer, "device", rows.len(), |name| Ok(device_column(name, rows)))?;
-    }
-    for rows in telemetry.host.chunks(GROUP_ROWS) {
-        write_group(&mut writer, "host", rows.len(), |name| Ok(host_column(name, rows)))?;
-    }
-    for rows in telemetry.server.chunks(GROUP_ROWS) {
-        write_group(&mut writer, "server", rows.len(), |name| Ok(server_column(name, rows)))?;
-    }
-    writer.into_inner().map_err(library)
+    let mut writer = Writer::new(Vec::new(), SCHEMA, &["time_ns"])?;
+    writer.rows("device", &telemetry.devices, |name, rows| Ok(device_column(name, rows)))?;
+    writer.rows("host", &telemetry.host, |name, rows| Ok(host_column(name, rows)))?;
+    writer.rows("server", &telemetry.server, |name, rows| Ok(sample_column(name, rows)))?;
+    writer.finish(&telemetry.meta)
 }
 
 fn device_column(name: &str, rows: &[DeviceSample]) -> Option<Column> {
-    if let Some((_, get, _)) = FIGURES.iter().find(|(column, ..)| *column == name) {
-        return Some(Column::f64(rows.iter().map(get)));
+    if let Some(column) = figure_column(FIGURES, name, rows) {
+        return Some(column);
     }
     let rows = rows.iter();
     Some(match name {
@@ -107,56 +98,26 @@ fn device_column(name: &str, rows: &[DeviceSample]) -> Option<Column> {
 }
 
 fn host_column(name: &str, rows: &[HostSample]) -> Option<Column> {
-    let rows = rows.iter();
-    Some(match name {
-        "time_ns" => Column::u64(rows.map(|row| Some(row.time_ns))),
-        "cpu_busy" => Column::f64(rows.map(|row| row.cpu_busy)),
-        "cpu_stolen" => Column::f64(rows.map(|row| row.cpu_stolen)),
-        "memory_available_bytes" => Column::f64(rows.map(|row| row.memory_available_bytes)),
-        _ => return None,
-    })
-}
-
-fn server_column(name: &str, rows: &[SampleRow]) -> Option<Column> {
-    let rows = rows.iter();
-    Some(match name {
-        "time_ns" => Column::u64(rows.map(|row| Some(row.time_ns))),
-        "running" => Column::f64(rows.map(|row| row.running)),
-        "waiting" => Column::f64(rows.map(|row| row.waiting)),
-        "generated_tokens" => Column::f64(rows.map(|row| row.generated_tokens)),
-        "kv_used" => Column::f64(rows.map(|row| row.kv_used)),
-        _ => return None,
-    })
+    match name {
+        "time_ns" => Some(Column::u64(rows.iter().map(|row| Some(row.time_ns)))),
+        _ => figure_column(HOST_FIGURES, name, rows),
+    }
 }
 
 pub(super) fn decode(bytes: Bytes) -> Result<Telemetry, String> {
-    let reader = SerializedFileReader::new(bytes).map_err(|error| words(&error))?;
-    let metadata = reader.metadata().file_metadata().key_value_metadata();
-    let meta = metadata
-        .and_then(|pairs| pairs.iter().find(|pair| pair.key == META_KEY))
-        .and_then(|pair| pair.value.as_deref())
-        .ok_or("a Parquet file, but no telemetry of tokometer")?;
+    let reader = Reader::new(bytes)?;
+    let meta = reader.meta("telemetry of tokometer")?;
     let meta: TelemetryMeta = serde_json::from_str(meta).map_err(|error| format!("its metadata: {error}"))?;
     if meta.schema != TelemetryMeta::SCHEMA {
         return Err(format!("its schema is {:?}, not {:?}", meta.schema, TelemetryMeta::SCHEMA));
     }
     let mut telemetry = Telemetry { meta, ..Telemetry::default() };
-    for index in 0..reader.num_row_groups() {
-        let group = reader.get_row_group(index).map_err(|error| words(&error))?;
-        let group = Group::new(group.as_ref())?;
-        let kinds = group.text("row")?;
-        let kind = kinds.first().and_then(Option::as_deref).unwrap_or_default();
-        if kinds.iter().any(|other| other.as_deref() != Some(kind)) {
-            return Err(format!("row group {index} mixes kinds of rows"));
-        }
-        match kind {
-            "device" => read_devices(&group, &mut telemetry.devices)?,
-            "host" => read_host(&group, &mut telemetry.host)?,
-            "server" => read_server(&group, &mut telemetry.server)?,
-            "" => {}
-            other => return Err(format!("rows of an unknown kind {other:?}")),
-        }
-    }
+    reader.groups(|kind, group| match kind {
+        "device" => read_devices(group, &mut telemetry.devices),
+        "host" => read_host(group, &mut telemetry.host),
+        "server" => read_samples(group, &mut telemetry.server),
+        other => Err(unknown_kind(other)),
+    })?;
     Ok(telemetry)
 }
 
@@ -167,9 +128,7 @@ fn read_devices(group: &Group<'_>, samples: &mut Vec<DeviceSample>) -> Result<()
     group.u64("time_ns", rows, |row, value| row.time_ns = value)?;
     group.u32("device", rows, |row, value| row.device = value)?;
     group.each("full", rows, Column::into_bool, |row, value| row.full = value.unwrap_or(false))?;
-    for (name, _, put) in FIGURES {
-        group.each(name, rows, Column::into_f64, put)?;
-    }
+    read_figures(FIGURES, group, rows)?;
     group.each("reasons", rows, Column::into_u64, |row, value| row.reasons = value)?;
     group.each("slowed", rows, Column::into_bool, |row, value| row.slowed = value)?;
     group.each("power_capped", rows, Column::into_bool, |row, value| row.power_capped = value)
@@ -180,20 +139,5 @@ fn read_host(group: &Group<'_>, samples: &mut Vec<HostSample>) -> Result<(), Str
     samples.resize(first + group.rows, HostSample::default());
     let rows = &mut samples[first..];
     group.u64("time_ns", rows, |row, value| row.time_ns = value)?;
-    group.each("cpu_busy", rows, Column::into_f64, |row, value| row.cpu_busy = value)?;
-    group.each("cpu_stolen", rows, Column::into_f64, |row, value| row.cpu_stolen = value)?;
-    group.each("memory_available_bytes", rows, Column::into_f64, |row, value| {
-        row.memory_available_bytes = value;
-    })
-}
-
-fn read_server(group: &Group<'_>, samples: &mut Vec<SampleRow>) -> Result<(), String> {
-    let first = samples.len();
-    samples.resize(first + group.rows, SampleRow::default());
-    let rows = &mut samples[first..];
-    group.u64("time_ns", rows, |row, value| row.time_ns = value)?;
-    group.each("running", rows, Column::into_f64, |row, value| row.running = value)?;
-    group.each("waiting", rows, Column::into_f64, |row, value| row.waiting = value)?;
-    group.each("generated_tokens", rows, Column::into_f64, |row, value| row.generated_tokens = value)?;
-    group.each("kv_used", rows, Column::into_f64, |row, value| row.kv_used = value)
+    read_figures(HOST_FIGURES, group, rows)
 }

@@ -6,19 +6,8 @@
 //!
 //! Columns are converted one at a time; no value is boxed per row.
 
-pub(crate) mod column;
-
-use std::io::Write;
 use std::path::Path;
 
-use ::parquet::basic::{Compression, Encoding, ZstdLevel};
-use ::parquet::errors::ParquetError;
-use ::parquet::file::metadata::KeyValue;
-use ::parquet::file::properties::WriterProperties;
-use ::parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
-use ::parquet::file::writer::SerializedFileWriter;
-use ::parquet::schema::parser::parse_message_type;
-use ::parquet::schema::types::ColumnPath;
 use bytes::Bytes;
 use serde::de::DeserializeOwned;
 use serde::de::value::{Error as PlainError, StrDeserializer};
@@ -26,8 +15,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{CellTrace, EventRow, RequestRow, SampleRow, TraceMeta};
 use crate::RecordError;
+use crate::columnar::column::Column;
+use crate::columnar::{Figures, Group, Reader, Writer, figure_column, no_value, read_figures, unknown_kind};
 use crate::store::schema_version;
-use column::Column;
 
 /// Every column of a trace file, in order. Times are nanoseconds from the run's start.
 const SCHEMA: &str = "message trace {
@@ -66,14 +56,13 @@ const SCHEMA: &str = "message trace {
     optional double draft_tokens;
     optional double accepted_tokens;
     optional double acceptance_length;
+    optional double prefill_tokens;
+    optional double cached_prefill_tokens;
+    optional double preemptions;
 }";
 
 /// Columns whose values mostly grow: stored as differences.
 const GROWING: [&str; 6] = ["request", "arrival_ns", "lag_ns", "tokens", "send_ns", "time_ns"];
-/// Key of [`TraceMeta`] in the file's metadata.
-pub(crate) const META_KEY: &str = "tokometer";
-/// Rows of one row group: bounds the memory of a conversion.
-pub(crate) const GROUP_ROWS: usize = 1 << 20;
 /// The version in [`TraceMeta::SCHEMA`].
 const TRACE_VERSION: u64 = 1;
 
@@ -85,12 +74,8 @@ pub fn write(trace: &CellTrace) -> Result<Vec<u8>, RecordError> {
 /// A trace from the bytes of a Parquet file; `path` is for messages.
 pub fn read(bytes: Bytes, path: &Path) -> Result<CellTrace, RecordError> {
     let damaged = |why: String| RecordError::Damaged { path: path.to_owned(), why };
-    let reader = SerializedFileReader::new(bytes).map_err(|error| damaged(words(&error)))?;
-    let metadata = reader.metadata().file_metadata().key_value_metadata();
-    let meta = metadata
-        .and_then(|pairs| pairs.iter().find(|pair| pair.key == META_KEY))
-        .and_then(|pair| pair.value.as_deref())
-        .ok_or_else(|| damaged("a Parquet file, but no trace of tokometer".to_owned()))?;
+    let reader = Reader::new(bytes).map_err(damaged)?;
+    let meta = reader.meta("trace of tokometer").map_err(damaged)?;
     check_schema(meta, path)?;
     let meta: TraceMeta =
         serde_json::from_str(meta).map_err(|error| damaged(format!("its metadata: {error}")))?;
@@ -116,62 +101,12 @@ fn check_schema(meta: &str, path: &Path) -> Result<(), RecordError> {
     }
 }
 
-/// An error of the Parquet library in our words.
-pub(crate) fn words(error: &ParquetError) -> String {
-    format!("no readable Parquet file ({error})")
-}
-
 fn encode(trace: &CellTrace) -> Result<Vec<u8>, String> {
-    let meta = serde_json::to_string(&trace.meta).map_err(|error| error.to_string())?;
-    let library = |error: ParquetError| error.to_string();
-    let mut properties = WriterProperties::builder()
-        .set_compression(Compression::ZSTD(ZstdLevel::default()))
-        .set_created_by(format!("tokometer {}", env!("CARGO_PKG_VERSION")))
-        .set_key_value_metadata(Some(vec![KeyValue::new(META_KEY.to_owned(), meta)]));
-    for name in GROWING {
-        properties = properties
-            .set_column_dictionary_enabled(ColumnPath::from(name), false)
-            .set_column_encoding(ColumnPath::from(name), Encoding::DELTA_BINARY_PACKED);
-    }
-    let schema = parse_message_type(SCHEMA).map_err(library)?;
-    let mut writer =
-        SerializedFileWriter::new(Vec::new(), schema.into(), properties.build().into()).map_err(library)?;
-    for rows in trace.requests.chunks(GROUP_ROWS) {
-        write_group(&mut writer, "request", rows.len(), |name| request_column(name, rows))?;
-    }
-    for rows in trace.events.chunks(GROUP_ROWS) {
-        write_group(&mut writer, "event", rows.len(), |name| Ok(event_column(name, rows)))?;
-    }
-    for rows in trace.samples.chunks(GROUP_ROWS) {
-        write_group(&mut writer, "sample", rows.len(), |name| Ok(sample_column(name, rows)))?;
-    }
-    writer.into_inner().map_err(library)
-}
-
-/// Writes rows of one kind. `column_of` gives the values of a column, or nothing where the kind lacks it.
-pub(crate) fn write_group<W: Write + Send>(
-    writer: &mut SerializedFileWriter<W>,
-    kind: &str,
-    rows: usize,
-    column_of: impl Fn(&str) -> Result<Option<Column>, String>,
-) -> Result<(), String> {
-    let library = |error: ParquetError| error.to_string();
-    let names: Vec<String> =
-        writer.schema_descr().columns().iter().map(|column| column.name().to_owned()).collect();
-    let mut group = writer.next_row_group().map_err(library)?;
-    for name in &names {
-        let mut slot = group.next_column().map_err(library)?.ok_or("fewer columns than the schema has")?;
-        if name == "row" {
-            Column::write_constant(kind, rows, &mut slot).map_err(library)?;
-        } else if let Some(column) = column_of(name)? {
-            column.write(&mut slot).map_err(library)?;
-        } else {
-            Column::write_nulls(rows, &mut slot).map_err(library)?;
-        }
-        slot.close().map_err(library)?;
-    }
-    group.close().map_err(library)?;
-    Ok(())
+    let mut writer = Writer::new(Vec::new(), SCHEMA, &GROWING)?;
+    writer.rows("request", &trace.requests, request_column)?;
+    writer.rows("event", &trace.events, |name, rows| Ok(event_column(name, rows)))?;
+    writer.rows("sample", &trace.samples, |name, rows| Ok(sample_column(name, rows)))?;
+    writer.finish(&trace.meta)
 }
 
 fn event_column(name: &str, rows: &[EventRow]) -> Option<Column> {
@@ -216,20 +151,30 @@ fn request_column(name: &str, rows: &[RequestRow]) -> Result<Option<Column>, Str
     }))
 }
 
-fn sample_column(name: &str, rows: &[SampleRow]) -> Option<Column> {
-    let rows = rows.iter();
-    Some(match name {
-        "time_ns" => Column::u64(rows.map(|row| Some(row.time_ns))),
-        "running" => Column::f64(rows.map(|row| row.running)),
-        "waiting" => Column::f64(rows.map(|row| row.waiting)),
-        "generated_tokens" => Column::f64(rows.map(|row| row.generated_tokens)),
-        "kv_used" => Column::f64(rows.map(|row| row.kv_used)),
-        "drafts" => Column::f64(rows.map(|row| row.drafts)),
-        "draft_tokens" => Column::f64(rows.map(|row| row.draft_tokens)),
-        "accepted_tokens" => Column::f64(rows.map(|row| row.accepted_tokens)),
-        "acceptance_length" => Column::f64(rows.map(|row| row.acceptance_length)),
-        _ => return None,
-    })
+/// Figures of a reading of the server.
+pub(crate) const SAMPLE_FIGURES: &Figures<SampleRow> = &[
+    ("running", |row| row.running, |row, value| row.running = value),
+    ("waiting", |row| row.waiting, |row, value| row.waiting = value),
+    ("generated_tokens", |row| row.generated_tokens, |row, value| row.generated_tokens = value),
+    ("kv_used", |row| row.kv_used, |row, value| row.kv_used = value),
+    ("drafts", |row| row.drafts, |row, value| row.drafts = value),
+    ("draft_tokens", |row| row.draft_tokens, |row, value| row.draft_tokens = value),
+    ("accepted_tokens", |row| row.accepted_tokens, |row, value| row.accepted_tokens = value),
+    ("acceptance_length", |row| row.acceptance_length, |row, value| row.acceptance_length = value),
+    ("prefill_tokens", |row| row.prefill_tokens, |row, value| row.prefill_tokens = value),
+    (
+        "cached_prefill_tokens",
+        |row| row.cached_prefill_tokens,
+        |row, value| row.cached_prefill_tokens = value,
+    ),
+    ("preemptions", |row| row.preemptions, |row, value| row.preemptions = value),
+];
+
+pub(crate) fn sample_column(name: &str, rows: &[SampleRow]) -> Option<Column> {
+    match name {
+        "time_ns" => Some(Column::u64(rows.iter().map(|row| Some(row.time_ns)))),
+        _ => figure_column(SAMPLE_FIGURES, name, rows),
+    }
 }
 
 /// The word of an enum without fields, as in JSON.
@@ -245,24 +190,14 @@ fn of_word<T: DeserializeOwned>(word: &str) -> Result<T, String> {
     T::deserialize(StrDeserializer::<PlainError>::new(word)).map_err(|error| error.to_string())
 }
 
-fn decode(reader: &SerializedFileReader<Bytes>, meta: TraceMeta) -> Result<CellTrace, String> {
+fn decode(reader: &Reader, meta: TraceMeta) -> Result<CellTrace, String> {
     let mut trace = CellTrace { meta, requests: Vec::new(), events: Vec::new(), samples: Vec::new() };
-    for index in 0..reader.num_row_groups() {
-        let group = reader.get_row_group(index).map_err(|error| words(&error))?;
-        let group = Group::new(group.as_ref())?;
-        let kinds = group.column("row")?.into_text()?;
-        let kind = kinds.first().and_then(Option::as_deref).unwrap_or_default();
-        if kinds.iter().any(|other| other.as_deref() != Some(kind)) {
-            return Err(format!("row group {index} mixes kinds of rows"));
-        }
-        match kind {
-            "request" => read_requests(&group, &mut trace.requests)?,
-            "event" => read_events(&group, &mut trace.events)?,
-            "sample" => read_samples(&group, &mut trace.samples)?,
-            "" => {}
-            other => return Err(format!("rows of an unknown kind {other:?}")),
-        }
-    }
+    reader.groups(|kind, group| match kind {
+        "request" => read_requests(group, &mut trace.requests),
+        "event" => read_events(group, &mut trace.events),
+        "sample" => read_samples(group, &mut trace.samples),
+        other => Err(unknown_kind(other)),
+    })?;
     Ok(trace)
 }
 
@@ -290,19 +225,12 @@ fn read_events(group: &Group<'_>, events: &mut Vec<EventRow>) -> Result<(), Stri
     group.bool("last_of_read", rows, |row, value| row.last_of_read = value)
 }
 
-fn read_samples(group: &Group<'_>, samples: &mut Vec<SampleRow>) -> Result<(), String> {
+pub(crate) fn read_samples(group: &Group<'_>, samples: &mut Vec<SampleRow>) -> Result<(), String> {
     let first = samples.len();
     samples.resize(first + group.rows, SampleRow::default());
     let rows = &mut samples[first..];
     group.u64("time_ns", rows, |row, value| row.time_ns = value)?;
-    group.each("running", rows, Column::into_f64, |row, value| row.running = value)?;
-    group.each("waiting", rows, Column::into_f64, |row, value| row.waiting = value)?;
-    group.each("generated_tokens", rows, Column::into_f64, |row, value| row.generated_tokens = value)?;
-    group.each("kv_used", rows, Column::into_f64, |row, value| row.kv_used = value)?;
-    group.each("drafts", rows, Column::into_f64, |row, value| row.drafts = value)?;
-    group.each("draft_tokens", rows, Column::into_f64, |row, value| row.draft_tokens = value)?;
-    group.each("accepted_tokens", rows, Column::into_f64, |row, value| row.accepted_tokens = value)?;
-    group.each("acceptance_length", rows, Column::into_f64, |row, value| row.acceptance_length = value)
+    read_figures(SAMPLE_FIGURES, group, rows)
 }
 
 fn read_requests(group: &Group<'_>, requests: &mut Vec<RequestRow>) -> Result<(), String> {
@@ -355,83 +283,4 @@ fn read_requests(group: &Group<'_>, requests: &mut Vec<RequestRow>) -> Result<()
             .map_err(|error| format!("an error: {error}"))?;
     }
     Ok(())
-}
-
-pub(crate) fn no_value(column: &str) -> String {
-    format!("a row without {column}")
-}
-
-/// One row group, its columns found by name. A column that an older file lacks reads as null.
-pub(crate) struct Group<'a> {
-    reader: &'a dyn RowGroupReader,
-    pub(crate) rows: usize,
-}
-
-impl<'a> Group<'a> {
-    pub(crate) fn new(reader: &'a dyn RowGroupReader) -> Result<Group<'a>, String> {
-        let rows = usize::try_from(reader.metadata().num_rows()).map_err(|_| "a negative number of rows")?;
-        // A trace of ours never has more; a larger claim would only serve to exhaust memory.
-        if rows > GROUP_ROWS {
-            return Err(format!("{rows} rows in one row group, more than the {GROUP_ROWS} of a trace"));
-        }
-        Ok(Group { reader, rows })
-    }
-
-    pub(crate) fn column(&self, name: &str) -> Result<Column, String> {
-        let columns = self.reader.metadata().schema_descr();
-        match columns.columns().iter().position(|column| column.name() == name) {
-            Some(index) => {
-                let reader = self.reader.get_column_reader(index).map_err(|error| words(&error))?;
-                Column::read(reader, columns.column(index).max_def_level(), self.rows)
-                    .map_err(|why| format!("column {name}: {why}"))
-            }
-            None => Ok(Column::Missing { rows: self.rows }),
-        }
-    }
-
-    pub(crate) fn text(&self, name: &str) -> Result<Vec<Option<String>>, String> {
-        self.column(name)?.into_text().map_err(|why| format!("column {name}: {why}"))
-    }
-
-    /// Puts the values of a column, null or not, into rows.
-    pub(crate) fn each<R, T>(
-        &self,
-        name: &str,
-        rows: &mut [R],
-        convert: impl Fn(Column) -> Result<Vec<Option<T>>, String>,
-        put: impl Fn(&mut R, Option<T>),
-    ) -> Result<(), String> {
-        let values = convert(self.column(name)?).map_err(|why| format!("column {name}: {why}"))?;
-        for (row, value) in rows.iter_mut().zip(values) {
-            put(row, value);
-        }
-        Ok(())
-    }
-
-    /// Puts the values of a column that has one in every row into rows.
-    fn every<R, T>(
-        &self,
-        name: &str,
-        rows: &mut [R],
-        convert: impl Fn(Column) -> Result<Vec<Option<T>>, String>,
-        put: impl Fn(&mut R, T),
-    ) -> Result<(), String> {
-        let values = convert(self.column(name)?).map_err(|why| format!("column {name}: {why}"))?;
-        for (row, value) in rows.iter_mut().zip(values) {
-            put(row, value.ok_or_else(|| no_value(name))?);
-        }
-        Ok(())
-    }
-
-    pub(crate) fn u32<R>(&self, name: &str, rows: &mut [R], put: impl Fn(&mut R, u32)) -> Result<(), String> {
-        self.every(name, rows, Column::into_u32, put)
-    }
-
-    pub(crate) fn u64<R>(&self, name: &str, rows: &mut [R], put: impl Fn(&mut R, u64)) -> Result<(), String> {
-        self.every(name, rows, Column::into_u64, put)
-    }
-
-    fn bool<R>(&self, name: &str, rows: &mut [R], put: impl Fn(&mut R, bool)) -> Result<(), String> {
-        self.every(name, rows, Column::into_bool, put)
-    }
 }

@@ -4,21 +4,13 @@ use std::fmt;
 use std::fs::File;
 use std::path::Path;
 
-use ::parquet::basic::{Compression, Encoding, ZstdLevel};
-use ::parquet::errors::ParquetError;
-use ::parquet::file::metadata::KeyValue;
-use ::parquet::file::properties::WriterProperties;
-use ::parquet::file::reader::{FileReader, SerializedFileReader};
-use ::parquet::file::writer::SerializedFileWriter;
-use ::parquet::schema::parser::parse_message_type;
-use ::parquet::schema::types::ColumnPath;
 use bytes::Bytes;
 
 use super::{Truth, TruthMeta, TruthRequest, TruthSend};
 use crate::RecordError;
+use crate::columnar::column::Column;
+use crate::columnar::{Group, Reader, Writer, unknown_kind};
 use crate::store::PartFile;
-use crate::trace::parquet::column::Column;
-use crate::trace::parquet::{GROUP_ROWS, Group, META_KEY, words, write_group};
 
 /// Every column of the file, in order.
 const SCHEMA: &str = "message truth {
@@ -40,55 +32,36 @@ const GROWING: [&str; 5] = ["request", "arrival_ns", "due_ns", "before_ns", "aft
 /// [`TruthWriter::finish`] has said so; before that it stands beside its place.
 pub struct TruthWriter {
     file: PartFile,
-    writer: SerializedFileWriter<File>,
+    writer: Writer<File>,
 }
 
 impl TruthWriter {
     /// Begins a file that is to be at `path`.
     pub fn create(path: &Path) -> Result<TruthWriter, RecordError> {
         let (file, output) = PartFile::create(path)?;
-        let mut properties = WriterProperties::builder()
-            .set_compression(Compression::ZSTD(ZstdLevel::default()))
-            .set_created_by(format!("tokometer {}", env!("CARGO_PKG_VERSION")));
-        for name in GROWING {
-            properties = properties
-                .set_column_dictionary_enabled(ColumnPath::from(name), false)
-                .set_column_encoding(ColumnPath::from(name), Encoding::DELTA_BINARY_PACKED);
-        }
-        let library = |error: ParquetError| RecordError::BadTruth { why: error.to_string() };
-        let schema = parse_message_type(SCHEMA).map_err(library)?;
-        let writer =
-            SerializedFileWriter::new(output, schema.into(), properties.build().into()).map_err(library)?;
+        let writer = Writer::new(output, SCHEMA, &GROWING).map_err(bad)?;
         Ok(TruthWriter { file, writer })
     }
 
     /// Requests that follow those given before, in the order of their arrival.
     pub fn requests(&mut self, rows: &[TruthRequest]) -> Result<(), RecordError> {
-        for rows in rows.chunks(GROUP_ROWS) {
-            write_group(&mut self.writer, "request", rows.len(), |name| request_column(name, rows))
-                .map_err(|why| RecordError::BadTruth { why })?;
-        }
-        Ok(())
+        self.writer.rows("request", rows, request_column).map_err(bad)
     }
 
     /// Writes with events; those of one request follow each other in order of time, also from call to call.
     pub fn sends(&mut self, rows: &[TruthSend]) -> Result<(), RecordError> {
-        for rows in rows.chunks(GROUP_ROWS) {
-            write_group(&mut self.writer, "send", rows.len(), |name| Ok(send_column(name, rows)))
-                .map_err(|why| RecordError::BadTruth { why })?;
-        }
-        Ok(())
+        self.writer.rows("send", rows, |name, rows| Ok(send_column(name, rows))).map_err(bad)
     }
 
     /// The end: what belongs to the whole is added, and the file takes its place.
     pub fn finish(self, meta: &TruthMeta) -> Result<(), RecordError> {
-        let TruthWriter { file, mut writer } = self;
-        let bad = |why: String| RecordError::BadTruth { why };
-        let meta = serde_json::to_string(meta).map_err(|error| bad(error.to_string()))?;
-        writer.append_key_value_metadata(KeyValue::new(META_KEY.to_owned(), meta));
-        let output = writer.into_inner().map_err(|error| bad(error.to_string()))?;
-        file.finish(output)
+        let TruthWriter { file, writer } = self;
+        file.finish(writer.finish(meta).map_err(bad)?)
     }
+}
+
+fn bad(why: String) -> RecordError {
+    RecordError::BadTruth { why }
 }
 
 impl fmt::Debug for TruthWriter {
@@ -121,32 +94,18 @@ fn send_column(name: &str, rows: &[TruthSend]) -> Option<Column> {
 }
 
 pub(super) fn decode(bytes: Bytes) -> Result<Truth, String> {
-    let reader = SerializedFileReader::new(bytes).map_err(|error| words(&error))?;
-    let metadata = reader.metadata().file_metadata().key_value_metadata();
-    let meta = metadata
-        .and_then(|pairs| pairs.iter().find(|pair| pair.key == META_KEY))
-        .and_then(|pair| pair.value.as_deref())
-        .ok_or("a Parquet file, but no truth of a simulated engine")?;
+    let reader = Reader::new(bytes)?;
+    let meta = reader.meta("truth of a simulated engine")?;
     let meta: TruthMeta = serde_json::from_str(meta).map_err(|error| format!("its metadata: {error}"))?;
     if meta.schema != TruthMeta::SCHEMA {
         return Err(format!("its schema is {:?}, not {:?}", meta.schema, TruthMeta::SCHEMA));
     }
     let mut truth = Truth { meta, requests: Vec::new(), sends: Vec::new() };
-    for index in 0..reader.num_row_groups() {
-        let group = reader.get_row_group(index).map_err(|error| words(&error))?;
-        let group = Group::new(group.as_ref())?;
-        let kinds = group.text("row")?;
-        let kind = kinds.first().and_then(Option::as_deref).unwrap_or_default();
-        if kinds.iter().any(|other| other.as_deref() != Some(kind)) {
-            return Err(format!("row group {index} mixes kinds of rows"));
-        }
-        match kind {
-            "request" => read_requests(&group, &mut truth.requests)?,
-            "send" => read_sends(&group, &mut truth.sends)?,
-            "" => {}
-            other => return Err(format!("rows of an unknown kind {other:?}")),
-        }
-    }
+    reader.groups(|kind, group| match kind {
+        "request" => read_requests(group, &mut truth.requests),
+        "send" => read_sends(group, &mut truth.sends),
+        other => Err(unknown_kind(other)),
+    })?;
     // Stable, so that the writes of a request keep their order.
     truth.sends.sort_by_key(|send| send.request);
     Ok(truth)

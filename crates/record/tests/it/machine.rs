@@ -4,9 +4,12 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 use tokometer_record::{
-    CellTelemetry, Container, Device, DeviceLink, DeviceMeta, DeviceSample, DeviceTelemetry, Hardware, Host,
-    HostSample, Reading, RecordError, RunFolder, SampleRow, Telemetry, TelemetryMeta,
+    AgentLink, CellTelemetry, ClockOffset, Container, Device, DeviceLink, DeviceMeta, DeviceSample,
+    DeviceTelemetry, Hardware, Host, HostSample, Reading, ReasonBit, RecordError, RunFolder, SampleRow,
+    Sampling, SamplingGap, Telemetry, TelemetryMeta,
 };
+
+use crate::sample;
 
 /// A host with a value in every field.
 pub(crate) fn host() -> Host {
@@ -30,6 +33,12 @@ pub(crate) fn host() -> Host {
             runtime: Some("docker".to_owned()),
             id: Some("0123456789ab".to_owned()),
             image: Some("vllm".to_owned()),
+            digest: Some("vllm@sha256:00".to_owned()),
+            command: Some("vllm serve m".to_owned()),
+            environment: BTreeMap::from([("VLLM_USE_V1".to_owned(), "1".to_owned())]),
+            shared_memory_bytes: Some(1 << 34),
+            ipc_mode: Some("host".to_owned()),
+            unknown: BTreeMap::from([("api".to_owned(), "permission denied".to_owned())]),
         }),
     }
 }
@@ -56,6 +65,7 @@ pub(crate) fn device(index: u32) -> Device {
         numa_node: Some(0),
         power_limit_watts: Some(700.0),
         power_default_watts: Some(700.0),
+        power_min_watts: Some(200.0),
         power_max_watts: Some(700.0),
         core_clock_max_mhz: Some(1980),
         memory_clock_max_mhz: Some(3201),
@@ -64,6 +74,7 @@ pub(crate) fn device(index: u32) -> Device {
         memory_clock_offset_mhz: Some(0),
         ecc: Some(true),
         mig: Some(false),
+        mig_instances: Some(0),
         persistence: Some(true),
         pcie_generation_max: Some(5),
         pcie_width_max: Some(16),
@@ -85,7 +96,7 @@ pub(crate) fn hardware() -> Hardware {
         origin: Some("found".to_owned()),
         host: Some(host()),
         devices,
-        links: vec![DeviceLink { a: 0, b: 1, path: "numa_node".to_owned() }],
+        links: vec![DeviceLink { a: 0, b: 1, path: "numa_node".to_owned(), direct_links: Some(18) }],
     };
     hardware.accelerators = Hardware::fold(hardware.used());
     hardware
@@ -110,6 +121,8 @@ pub(crate) fn cell_telemetry() -> CellTelemetry {
             pcie_received: reading,
             pcie_sent: reading,
             reasons: Some(0x44),
+            reason_words: vec!["hardware_thermal".to_owned()],
+            unknown_bits: Some("0x4000000000".to_owned()),
         }],
         busy_samples: 60,
         slowed_share: Some(0.1),
@@ -120,6 +133,28 @@ pub(crate) fn cell_telemetry() -> CellTelemetry {
         joules_per_token: Some(0.4),
         cpu_busy: reading,
         unknown: BTreeMap::from([("x".to_owned(), "y".to_owned())]),
+    }
+}
+
+/// A reading of a machine with a value in every field.
+pub(crate) fn sampling() -> Sampling {
+    let clock = ClockOffset { at_ns: 1, offset_ns: -5, uncertainty_ns: 90_000, round_trips: 8 };
+    Sampling {
+        source: "agent".to_owned(),
+        interval_seconds: 0.5,
+        power_interval_seconds: 0.1,
+        cpu_share: Some(0.001),
+        agent: Some(AgentLink {
+            url: "http://127.0.0.1:9474".to_owned(),
+            version: Some("0.1.0".to_owned()),
+            start: Some(clock),
+            end: Some(clock),
+            drift_ppm: Some(1.5),
+            uncertainty_ns: Some(90_000),
+            measured: 2,
+        }),
+        gaps: vec![SamplingGap { from_ns: 1, to_ns: Some(2), why: "no answer".to_owned() }],
+        pieces: Vec::new(),
     }
 }
 
@@ -149,15 +184,15 @@ fn series() -> Telemetry {
         meta: TelemetryMeta {
             schema: TelemetryMeta::SCHEMA.to_owned(),
             run: "r".to_owned(),
-            interval_seconds: 0.5,
-            power_interval_seconds: 0.1,
-            cost_cpu_share: Some(0.001),
             devices: vec![DeviceMeta {
                 index: 1,
                 name: "H200 SXM".to_owned(),
                 used_by_server: Some(true),
                 core_clock_max_mhz: Some(1980),
+                reasons: vec![ReasonBit { bit: 0x40, word: "hardware_thermal".to_owned() }],
             }],
+            hardware: Some(hardware()),
+            sampling: sampling(),
         },
         devices: vec![sample, DeviceSample { time_ns: 6, device: 1, ..DeviceSample::default() }],
         host: vec![
@@ -175,7 +210,13 @@ fn series() -> Telemetry {
             waiting: Some(0.0),
             generated_tokens: Some(1000.0),
             kv_used: Some(0.5),
-            ..SampleRow::default()
+            drafts: Some(1.0),
+            draft_tokens: Some(2.0),
+            accepted_tokens: Some(3.0),
+            acceptance_length: Some(1.5),
+            prefill_tokens: Some(8192.0),
+            cached_prefill_tokens: Some(4096.0),
+            preemptions: Some(0.0),
         }],
     }
 }
@@ -189,6 +230,35 @@ fn a_series_comes_back_as_it_was_written() {
     let empty = Telemetry { meta: series().meta, ..Telemetry::default() };
     let file = folder.save_telemetry(&empty).unwrap();
     assert_eq!(folder.load_telemetry(&file).unwrap(), empty);
+}
+
+#[test]
+fn a_series_in_pieces_is_read_as_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = RunFolder::create(folder.path(), "a").unwrap();
+    let mut run = sample::run();
+    run.telemetry = None;
+    let (mut first, mut second) = (series(), series());
+    first.devices.truncate(1);
+    second.devices.remove(0);
+    (second.host, second.server) = (Vec::new(), Vec::new());
+    let save = |number, piece: &Telemetry| folder.save_telemetry_piece(number, piece).unwrap();
+    run.sampling.as_mut().unwrap().pieces = vec![save(1, &first), save(2, &second)];
+    assert_eq!(folder.load_series(&run).unwrap(), Some(series()));
+    let found = folder.find_series(&run).unwrap();
+    assert_eq!((found.files.len(), found.series.unwrap()), (2, series()));
+    // The whole one goes before them, and takes their place.
+    run.telemetry = Some(folder.save_telemetry(&first).unwrap());
+    folder.remove_telemetry_pieces();
+    assert_eq!(folder.load_series(&run).unwrap(), Some(first));
+    run.telemetry = None;
+    let found = folder.find_series(&run).unwrap();
+    assert!(found.files == [None, None] && found.series.is_err());
+    // A path that leads elsewhere is none.
+    run.sampling.as_mut().unwrap().pieces[0].file = "../../telemetry.parquet".to_owned();
+    assert!(matches!(folder.load_series(&run), Err(RecordError::Damaged { .. })));
+    run.sampling = None;
+    assert!(folder.find_series(&run).is_none() && folder.load_series(&run).unwrap().is_none());
 }
 
 #[test]

@@ -284,6 +284,7 @@ pub(crate) fn run() -> Run {
             sha256: "00".repeat(32),
             bytes: 9,
         }),
+        sampling: Some(machine::sampling()),
         unknown: BTreeMap::from([("engine.build".to_owned(), "not told".to_owned())]),
         evidence: vec![Evidence {
             field: "engine.version".to_owned(),

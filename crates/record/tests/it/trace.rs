@@ -68,8 +68,9 @@ fn requests() -> impl Strategy<Value = Vec<RequestRow>> {
 fn samples() -> impl Strategy<Value = Vec<SampleRow>> {
     let gauge = || option::of(-1e9..1e9_f64);
     let gauges = (any::<u64>(), gauge(), gauge(), gauge(), gauge());
-    let row = (gauges, (gauge(), gauge(), gauge(), gauge())).prop_map(
-        |((time_ns, running, waiting, generated_tokens, kv_used), speculative)| SampleRow {
+    let speculative = (gauge(), gauge(), gauge(), gauge());
+    let row = (gauges, speculative, (gauge(), gauge(), gauge())).prop_map(
+        |((time_ns, running, waiting, generated_tokens, kv_used), speculative, counters)| SampleRow {
             time_ns,
             running,
             waiting,
@@ -79,6 +80,9 @@ fn samples() -> impl Strategy<Value = Vec<SampleRow>> {
             draft_tokens: speculative.1,
             accepted_tokens: speculative.2,
             acceptance_length: speculative.3,
+            prefill_tokens: counters.0,
+            cached_prefill_tokens: counters.1,
+            preemptions: counters.2,
         },
     );
     vec(row, 0..20)

@@ -248,7 +248,9 @@ impl Chart {
         // Lines that end far from the edge get a list of their names, in their order; others have them at their ends.
         let ends = self.series.iter().filter_map(|series| series.points.last());
         if ends.map(|last| self.x.share(last.x)).fold(0.0, f64::max) < 0.9 {
-            wanted.iter_mut().for_each(|name| name.0 = plot.top + LINE / 2.0);
+            for name in &mut wanted {
+                name.0 = plot.top + LINE / 2.0;
+            }
         } else {
             wanted.sort_by(|one, other| one.0.total_cmp(&other.0));
         }

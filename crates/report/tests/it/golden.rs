@@ -4,7 +4,7 @@ use std::path::Path;
 
 use scraper::{ElementRef, Html};
 use tokometer_analysis::detail;
-use tokometer_record::{CellDetail, Run, RunFolder};
+use tokometer_record::{Cell, CellDetail, Run, RunFolder};
 use tokometer_report::page;
 
 use crate::html::text;
@@ -14,7 +14,7 @@ use crate::support::{h200, rtx};
 pub(crate) fn demo() -> (Run, Vec<CellDetail>) {
     let folder = RunFolder::open(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/demo")).unwrap();
     let run = folder.load_run().unwrap();
-    let files = run.cells.iter().flat_map(|cell| cell.traces());
+    let files = run.cells.iter().flat_map(Cell::traces);
     let details = files.map(|file| detail(&folder.load_trace(file).unwrap())).collect();
     (run, details)
 }

@@ -113,6 +113,7 @@ pub(crate) fn everything() -> Run {
                 runtime: Some("docker".to_owned()),
                 id: Some("0123456789ab".to_owned()),
                 image: Some("vllm/vllm-openai:v0.11.2".to_owned()),
+                ..Container::default()
             }),
             ..Host::default()
         }),
@@ -283,6 +284,8 @@ fn telemetry(total: f64) -> CellTelemetry {
                 pcie_received: None,
                 pcie_sent: None,
                 reasons: Some(4),
+                reason_words: vec!["power limit".to_owned()],
+                unknown_bits: None,
             })
             .collect(),
         busy_samples: 240,

@@ -6,8 +6,8 @@ use tokometer_wire::Dialect;
 use tokometer_wire::metrics::{self, MetricNames};
 
 use super::{
-    Confidence, Engine, LengthField, Manner, Probe, Sign, UsageOption, fingerprint, local_version,
-    metrics_prefix, number, owned_by, text,
+    Confidence, Engine, LengthField, Manner, Probe, Sign, UsageOption, backend_of, fingerprint,
+    local_version, metrics_prefix, number, owned_by, text,
 };
 use crate::answers::{Answers, METRICS};
 use crate::facts::{Facts, Field};
@@ -182,12 +182,7 @@ fn read_version(answers: &Answers, facts: &mut Facts) {
     }
     if let Some(build) = build {
         facts.text(Field::EngineBuild, build, "the version of GET /version");
-        let backend = if build.starts_with("cu") {
-            "cuda"
-        } else {
-            build.trim_end_matches(|c: char| !c.is_alphabetic())
-        };
-        facts.text(Field::EngineBackend, backend, "the version of GET /version");
+        facts.text(Field::EngineBackend, backend_of(build), "the version of GET /version");
     }
 }
 
@@ -258,11 +253,12 @@ fn read_metrics(text: &str, facts: &mut Facts) {
         let fixed = blocks / ranks / longest_at_once - growing;
         // Rounded labels leave a fraction; far below 0 the block size is not the attention layers'.
         if fixed > -0.02 * growing - 1.0 {
-            facts.capacity.kv_blocks = Some(KvBlocks {
+            let blocks = KvBlocks {
                 blocks: blocks as u64,
                 block_tokens: attention_block as u64,
                 fixed_per_request: fixed.max(0.0),
-            });
+            };
+            facts.kv_blocks(blocks, CACHE_CONFIG);
         }
     }
 }

@@ -46,9 +46,16 @@ const SHOWN: [&str; 32] = [
 pub(super) fn read(root: &Root, pid: u32) -> (BTreeMap<String, String>, Vec<String>) {
     let bytes = root.bytes(&format!("proc/{pid}/environ")).unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
+    select(text.split('\0').filter_map(|pair| pair.split_once('=')))
+}
+
+/// Of a whole environment, those that are shown, and the names of the others.
+pub(super) fn select<'a>(
+    variables: impl Iterator<Item = (&'a str, &'a str)>,
+) -> (BTreeMap<String, String>, Vec<String>) {
     let mut shown = BTreeMap::new();
     let mut others = Vec::new();
-    for (name, value) in text.split('\0').filter_map(|pair| pair.split_once('=')) {
+    for (name, value) in variables {
         if SHOWN.iter().any(|pattern| fits(pattern, name)) {
             shown.insert(name.to_owned(), redact::variable(name, value));
         } else {

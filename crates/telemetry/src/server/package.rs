@@ -1,5 +1,6 @@
 //! Versions and commits of an engine from its own package metadata, without running it.
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::root::Root;
@@ -25,7 +26,7 @@ const PACKAGES: [&str; 14] = [
 const PARENTS: usize = 6;
 
 /// A package as its own metadata tells it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Package {
     /// `vllm`.
     pub name: String,
@@ -62,7 +63,21 @@ pub(super) fn of(root: &Root, pid: u32, arguments: &[String]) -> Vec<Package> {
 pub(super) fn checkout(root: &Root, pid: u32, arguments: &[String]) -> Option<String> {
     let program = root.link(&format!("proc/{pid}/exe"));
     let named = arguments.iter().take(2).filter(|argument| argument.starts_with('/')).cloned();
-    program.into_iter().chain(named).find_map(|path| commit_above(root, pid, &path))
+    program
+        .into_iter()
+        .chain(named)
+        .filter(|path| !is_installed(root, pid, path))
+        .find_map(|path| commit_above(root, pid, &path))
+}
+
+/// True for an interpreter, which may come from a checkout of its own (pyenv), and for programs of a virtual
+/// environment, which may lie in the checkout of something else.
+fn is_installed(root: &Root, pid: u32, path: &str) -> bool {
+    if path.rsplit('/').next().is_some_and(|name| name.starts_with("python")) {
+        return true;
+    }
+    let environment = path.rsplitn(3, '/').nth(2).unwrap_or_default();
+    root.text(&format!("proc/{pid}/root{environment}/pyvenv.cfg")).is_some()
 }
 
 /// Folders of site-packages that belong to a process, its own view of the file system in front.

@@ -41,6 +41,13 @@ fn tree() -> Tree {
             &format!("{node}/properties"),
             format!("gfx_target_version 90402\nlocation_id {location}\ndomain 0\n"),
         );
+        let other = if card == 1 { 2 } else { 1 };
+        for (link, kind) in [(0, 11), (1, 11), (2, 2)] {
+            tree.put(
+                &format!("{node}/io_links/{link}/properties"),
+                format!("type {kind}\nnode_to {other}\n"),
+            );
+        }
         tree.put(&format!("{node}/gpu_id"), format!("{}\n", 1000 + card));
     }
     // A connector of a card is no card.
@@ -71,6 +78,8 @@ fn devices_are_named_and_the_one_in_use_is_counted() {
     let used: Vec<Option<bool>> = hardware.devices.iter().map(|device| device.used_by_server).collect();
     assert_eq!(used, [Some(false), Some(true)]);
     assert_eq!(hardware.accelerators[0].count, 1);
+    let link = &hardware.links[0];
+    assert_eq!((link.a, link.b, link.path.as_str(), link.direct_links), (0, 1, "numa_node", Some(2)));
 }
 
 #[test]
@@ -126,6 +135,7 @@ fn the_table_of_metrics_tells_why_clocks_are_held_down() {
         (table([1, 3], 1 << 36), Some(true), Some(false)),
         (table([1, 3], 1), Some(false), Some(true)),
         (table([1, 3], 0), Some(false), Some(false)),
+        (table([1, 3], 3 << 60 | 1), Some(false), Some(true)),
         (table([1, 3], u64::MAX), None, None),
         (table([1, 6], 1 << 36), None, None),
         (vec![1, 2, 1], None, None),
@@ -133,5 +143,8 @@ fn the_table_of_metrics_tells_why_clocks_are_held_down() {
         tree.put("sys/class/drm/card2/device/gpu_metrics", &bytes);
         let row = reading(&tree);
         assert_eq!((row.slowed, row.power_capped), (slowed, capped), "{bytes:?}");
+        // Bits that nobody knows are kept, too.
+        let bits = row.reasons.map(u64::to_le_bytes);
+        assert!(bits.is_none_or(|bits| bits == bytes[112..]), "{bits:?}");
     }
 }

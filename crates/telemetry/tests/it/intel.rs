@@ -25,6 +25,7 @@ fn both_drivers_are_read() {
             ("tile0/gt0/freq0/throttle/status", "1"),
             ("tile0/gt0/freq0/throttle/reason_pl1", "1"),
             ("tile0/gt0/freq0/throttle/reason_thermal", "0"),
+            ("tile0/gt0/freq0/throttle/reason_of_tomorrow", "1"),
             ("hwmon/hwmon2/energy1_input", "5000000"),
         ],
     );
@@ -46,5 +47,9 @@ fn both_drivers_are_read() {
         let row = series.devices[0];
         assert_eq!((row.core_clock_mhz, row.energy_joules), (Some(clock), Some(energy)));
         assert_eq!((row.slowed, row.power_capped), (Some(slowed), Some(capped)));
+        // A word that nobody knows has a bit of its own.
+        let known = &series.meta.devices[0].reasons;
+        let left = known.iter().fold(row.reasons.unwrap(), |bits, known| bits & !known.bit);
+        assert_eq!(left, if capped { 1 << 63 } else { 0 });
     }
 }

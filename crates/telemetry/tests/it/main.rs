@@ -2,7 +2,10 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that can't go on fails")]
 
+mod agent;
 mod amd;
+mod apple;
+mod container;
 mod intel;
 mod launch;
 mod nvidia;

@@ -10,7 +10,7 @@ use tokometer_telemetry::{Inventory, Machine, Options, Root};
 use tokometer_wire::clock::Clock;
 
 /// Compiles the library with these switches.
-fn library(folder: &Path, switches: &[&str]) -> PathBuf {
+pub(crate) fn library(folder: &Path, switches: &[&str]) -> PathBuf {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/stub/nvml.c");
     let library = folder.join("libnvidia-ml.so.1");
     let mut compiler = Command::new("cc");
@@ -46,6 +46,19 @@ fn four_are_found_and_two_are_used() {
     assert_eq!(hardware.links.len(), 6);
     let path = |a, b| hardware.links.iter().find(|link| (link.a, link.b) == (a, b)).unwrap().path.as_str();
     assert_eq!((path(0, 1), path(1, 2)), ("numa_node", "system"));
+    // All links lead to a switch.
+    assert!(hardware.links.iter().all(|link| link.direct_links == Some(0)), "{:?}", hardware.links);
+}
+
+#[test]
+fn tuned_cut_and_bridged_devices_say_so() {
+    let (_folder, machine) = machine(&["STUB_PID=4242", "STUB_TUNED", "STUB_MIG", "STUB_BRIDGED"]);
+    let hardware = hardware(&machine, Some(&[4242]));
+    let device = &hardware.devices[0];
+    assert_eq!((device.core_clock_offset_mhz, device.memory_clock_offset_mhz), (Some(150), Some(-500)));
+    assert_eq!((device.mig, device.mig_instances), (Some(true), Some(3)));
+    let direct = |a, b| hardware.links.iter().find(|link| (link.a, link.b) == (a, b)).unwrap().direct_links;
+    assert_eq!((direct(0, 1), direct(1, 2), direct(2, 3)), (Some(18), Some(0), Some(18)));
 }
 
 #[test]
@@ -64,6 +77,7 @@ fn a_device_is_told_in_full_and_what_is_missing_has_a_reason() {
         (Some("00000000:0B:00.0"), Some("0x2335"))
     );
     assert_eq!((device.power_limit_watts, device.power_default_watts), (Some(650.0), Some(700.0)));
+    assert_eq!((device.power_min_watts, device.power_max_watts), (Some(200.0), Some(700.0)));
     assert_eq!((device.core_clock_max_mhz, device.memory_clock_max_mhz), (Some(1980), Some(3201)));
     assert_eq!((device.ecc, device.mig, device.persistence), (Some(true), Some(false), Some(true)));
     assert_eq!((device.pcie_generation_max, device.pcie_width_max), (Some(5), Some(16)));
@@ -150,6 +164,8 @@ fn a_series_follows_power_and_counts_energy() {
         assert_eq!((row.pcie_generation, row.pcie_width), (Some(5.0), Some(16.0)));
         assert!(row.slowed.is_some() && row.power_capped.is_some());
         assert_eq!(row.slowed.unwrap(), row.reasons.unwrap() & 0x20 != 0);
+        // The wrapper has no name for this bit.
+        assert_ne!(row.reasons.unwrap() & 0x40_0000_0000, 0);
     }
     assert!(
         full.iter().any(|row| row.slowed == Some(true))
@@ -157,7 +173,31 @@ fn a_series_follows_power_and_counts_energy() {
     );
     assert!(full.iter().any(|row| row.pcie_received == Some(1e6) && row.pcie_sent == Some(2e6)));
     assert_eq!(series.meta.devices.len(), 4);
+    assert!(series.meta.devices[0].reasons.iter().any(|known| known.word == "software_thermal"));
+    assert!(series.meta.devices[0].reasons.iter().all(|known| known.bit != 0x40_0000_0000));
+    let sampling = &series.meta.sampling;
+    assert_eq!((sampling.source.as_str(), sampling.interval_seconds), ("local", 0.5));
+    assert!(sampling.cpu_share.is_some_and(|share| share < 0.5), "{sampling:?}");
     assert_eq!(series.meta.devices[2].used_by_server, Some(false));
+}
+
+#[test]
+fn a_reading_can_be_asked_for_at_any_moment() {
+    let (_folder, machine) = machine(&["STUB_PID=4242"]);
+    let hardware = hardware(&machine, Some(&[4242]));
+    let clock = Clock::start();
+    let watch = machine.watch(&hardware, "run", clock).unwrap();
+    for _ in 0..5 {
+        let asked_ns = clock.now_ns();
+        assert!(watch.read_now());
+        watch.with(|series| {
+            let last = &series.devices[series.devices.len() - 4..];
+            assert!(last.iter().all(|row| row.full && row.time_ns >= asked_ns), "{last:?}");
+        });
+    }
+    let series = watch.stop();
+    let times: Vec<u64> = series.devices.iter().map(|row| row.time_ns).collect();
+    assert!(times.is_sorted());
 }
 
 #[test]

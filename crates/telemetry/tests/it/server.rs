@@ -165,6 +165,22 @@ fn the_commit_of_a_checkout_is_read() {
     assert_eq!(found.checkout.as_deref(), Some("feed1234"));
 }
 
+#[test]
+fn the_checkout_of_an_interpreter_or_of_something_around_an_environment_is_not_the_engines() {
+    let tree = Tree::new();
+    processes(
+        &tree,
+        &[(80, 1, &["/home/ann/work/venv/bin/python", "/home/ann/work/venv/bin/vllm", "serve", "m"])],
+    );
+    listens(&tree, 80, 8000);
+    tree.link("proc/80/exe", "/home/ann/.pyenv/versions/3.12/bin/python3.12");
+    tree.put("proc/80/root/home/ann/.pyenv/.git/HEAD", "feed1234\n");
+    tree.put("proc/80/root/home/ann/work/.git/HEAD", "beef1234\n");
+    tree.put("proc/80/root/home/ann/work/venv/pyvenv.cfg", "home = /usr/bin\n");
+    let found = server::find(&tree.root(), "127.0.0.1", 8000).unwrap();
+    assert_eq!(found.checkout, None);
+}
+
 /// A child that sleeps until it is dropped.
 struct Sleeper(Child);
 

@@ -7,7 +7,10 @@
  *   STUB_NO_ENERGY    there is no energy counter
  *   STUB_OVERCLOCKED  clocks lie above the highest that is listed
  *   STUB_NO_DRIVER    the library is there and the driver is not
- * Functions that are missing here on purpose: clock offsets, NUMA node.
+ *   STUB_TUNED        clock offsets can be asked for, and are not 0
+ *   STUB_MIG          devices are cut into instances
+ *   STUB_BRIDGED      links lead from pair to pair instead of to a switch
+ * Functions that are missing here on purpose: NUMA node, and clock offsets without STUB_TUNED.
  */
 #include <stdio.h>
 #include <string.h>
@@ -145,9 +148,34 @@ nvmlReturn_t nvmlDeviceGetEccMode(nvmlDevice_t device, int *current, int *pendin
 }
 nvmlReturn_t nvmlDeviceGetMigMode(nvmlDevice_t device, unsigned *current, unsigned *pending) {
     (void)device;
+#ifdef STUB_MIG
+    *current = *pending = 1;
+#else
     *current = *pending = 0;
+#endif
     return SUCCESS;
 }
+/* Seven could be there, three are. */
+nvmlReturn_t nvmlDeviceGetMaxMigDeviceCount(nvmlDevice_t device, unsigned *count) {
+    (void)device;
+    *count = 7;
+    return SUCCESS;
+}
+nvmlReturn_t nvmlDeviceGetMigDeviceHandleByIndex(nvmlDevice_t device, unsigned index, nvmlDevice_t *instance) {
+    if (index >= 3) return 6; /* not found */
+    *instance = device;
+    return SUCCESS;
+}
+#ifdef STUB_TUNED
+nvmlReturn_t nvmlDeviceGetGpcClkVfOffset(nvmlDevice_t device, int *mhz) {
+    *mhz = in_use(device) ? 150 : 0;
+    return SUCCESS;
+}
+nvmlReturn_t nvmlDeviceGetMemClkVfOffset(nvmlDevice_t device, int *mhz) {
+    *mhz = in_use(device) ? -500 : 0;
+    return SUCCESS;
+}
+#endif
 nvmlReturn_t nvmlDeviceGetPersistenceMode(nvmlDevice_t device, int *mode) {
     (void)device;
     *mode = 1;
@@ -182,6 +210,18 @@ nvmlReturn_t nvmlDeviceGetNvLinkVersion(nvmlDevice_t device, unsigned link, unsi
     (void)device;
     (void)link;
     *version = 4;
+    return SUCCESS;
+}
+/* Without bridges all links end at a switch. */
+nvmlReturn_t nvmlDeviceGetNvLinkRemotePciInfo_v2(nvmlDevice_t device, unsigned link, pci_info *info) {
+    (void)link;
+    memset(info, 0, sizeof *info);
+#ifdef STUB_BRIDGED
+    snprintf(info->bus_id, sizeof info->bus_id, "00000000:%02X:00.0", 10 + (number(device) ^ 1));
+#else
+    (void)device;
+    snprintf(info->bus_id, sizeof info->bus_id, "00000000:F0:00.0");
+#endif
     return SUCCESS;
 }
 nvmlReturn_t nvmlDeviceGetTopologyCommonAncestor(nvmlDevice_t a, nvmlDevice_t b, int *level) {

@@ -226,3 +226,44 @@ fn with_buffer<T>(work: impl FnOnce(&mut [u8]) -> T) -> T {
     BUFFER.set(Some(buffer));
     result
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+    use std::task::{Context, Waker};
+
+    use bytes::Bytes;
+    use tokio::net::TcpStream;
+
+    use super::{Attempt, Course};
+    use crate::clock::Clock;
+    use crate::connector::PreparedRequest;
+    use crate::dialect::{Dialect, Endpoint, Expect};
+    use crate::exchange::Event;
+    use crate::response::{Close, ResponseReader};
+    use crate::socket::StampedSocket;
+    use crate::transport::Transport;
+
+    #[tokio::test]
+    async fn a_read_that_ends_behind_the_cut_is_taken() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let stream = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        let (mut server, _) = listener.accept().unwrap();
+        let event = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"a\"}}]}\n\n";
+        let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n";
+        server.write_all(format!("{head}{event}{event}").as_bytes()).unwrap();
+        stream.readable().await.unwrap();
+
+        let clock = Clock::start();
+        let mut transport = Transport::Plain(StampedSocket::new(stream, clock, true));
+        let request = PreparedRequest { head: Bytes::new(), path: "/".into(), body: Bytes::new() };
+        let mut reader = ResponseReader::new(Expect { endpoint: Endpoint::Chat, dialect: Dialect::OpenAi });
+        let mut events: Vec<Event> = Vec::new();
+        let mut attempt = Attempt::new(&mut transport, &request, &mut reader, &mut events, clock, 0);
+        // Everything came later than that.
+        let close = attempt.cut(&mut Context::from_waker(Waker::noop()), 0);
+        assert_eq!(close, Some(Close::Cut));
+        reader.end_of_read(&mut events);
+        assert_eq!(events.len(), 2);
+    }
+}

@@ -72,7 +72,8 @@ pub fn json(value: Value) -> Value {
     tree("", value, &mut Taken::default())
 }
 
-/// The words of a line as a shell splits them; none if a quote is not closed.
+/// The words of a line as a shell splits them, the `;` between two commands as one of its own; none if a quote is not
+/// closed.
 pub fn words(line: &str) -> Option<Vec<String>> {
     let mut found = Vec::new();
     let mut word: Option<String> = None;
@@ -107,6 +108,10 @@ pub fn words(line: &str) -> Option<Vec<String>> {
                 Some(inner) => word.get_or_insert_default().push(inner),
             },
             c if c.is_whitespace() => found.extend(word.take()),
+            ';' => {
+                found.extend(word.take());
+                found.push(";".to_owned());
+            }
             c => word.get_or_insert_default().push(c),
         }
     }
@@ -124,8 +129,9 @@ impl Taken {
         if !is_harmless(secret) && secret != REDACTED {
             self.0.push(secret.to_owned());
             // `user:password`, `Bearer KEY`: each part may stand alone elsewhere.
-            let parts =
-                secret.split([':', ' ', '=']).filter(|part| part.len() >= LEAST_PART && *part != secret);
+            let parts = secret
+                .split([':', ' ', '=', ';', '&', '|', ')'])
+                .filter(|part| part.len() >= LEAST_PART && *part != secret);
             self.0.extend(parts.map(str::to_owned));
         }
         REDACTED.to_owned()
@@ -198,13 +204,20 @@ fn walk(arguments: &[String], taken: &mut Taken) -> Vec<String> {
             shown.push(value(known, next, taken));
             index += 1;
             first = false;
+            if next.ends_with([';', '&', '|']) {
+                // The next word begins another command.
+                break;
+            }
         }
     }
     shown
 }
 
-/// True if `next` is a value and not a flag.
+/// True if `next` is a value and not a flag, nor what stands between two commands.
 fn takes(known: Kind, next: &str) -> bool {
+    if [";", "&", "&&", "|", "||"].contains(&next) {
+        return false;
+    }
     let secret = matches!(known, Kind::Secret | Kind::Likely);
     !next.starts_with('-') || (secret && !next.starts_with("--") && next.len() > 3)
 }
@@ -337,7 +350,8 @@ fn home(given: &str) -> String {
 
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+<>".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
+    let between_commands = word == ";";
+    if between_commands || (!word.is_empty() && word.chars().all(plain)) {
         word.to_owned()
     } else {
         format!("'{}'", word.replace('\'', r"'\''"))

@@ -195,6 +195,12 @@ fn what_is_secret_in_one_place_is_so_in_all() {
         arguments(&["sh", "-c", "echo with § and a-§; exec serve --api-key § --port 1", "§", "--name=x§"]);
     let shown = redact::command(&given);
     assert!(!shown.arguments.join(" ").contains(SECRET), "{:?}", shown.arguments);
+    let line = format!("serve --x '{{\"token\": \"{SECRET}\"}}'; echo ready");
+    assert_eq!(redact::line(&line), "serve --x '{\"token\":\"<redacted>\"}' ; echo ready");
+    let given = arguments(&["serve", "--api-key", "§;", "echo", "ready"]);
+    let shown = redact::command(&given);
+    assert_eq!(shown.arguments[3..], ["echo", "ready"]);
+    assert_eq!(redact::values(&format!("key {SECRET}."), &shown.secrets), format!("key {REDACTED}."));
     // A short one may be the name of something else.
     let given = arguments(&["vllm", "serve", "m", "--api-key", "vllm"]);
     assert_eq!(redact::command(&given).arguments, ["vllm", "serve", "m", "--api-key", REDACTED]);
@@ -293,6 +299,7 @@ fn lines_are_split_as_a_shell_splits_them() {
     assert_eq!(words("a  'b c' \"d \\\" e\" f\\ g"), of(&["a", "b c", "d \" e", "f g"]));
     assert_eq!(words("a \\\n  b ''"), of(&["a", "b", ""]));
     assert_eq!(words("a 'b"), None);
+    assert_eq!(words("a b; c ';' d\\;"), of(&["a", "b", ";", "c", ";", "d;"]));
     assert_eq!(redact::line("vllm serve m --port 1"), "vllm serve m --port 1");
     assert_eq!(redact::line("vllm serve 'a b' --api-key x1y2"), "vllm serve 'a b' --api-key <redacted>");
 }

@@ -33,12 +33,12 @@ fn table(view: &SweepView) -> Grid {
         let beside = beside.iter().filter(|text| !text.is_empty()).copied().collect::<Vec<_>>().join(" at ");
         Entry { below: (!beside.is_empty()).then_some(beside), ..Entry::plain(&rate.value) }
     };
-    let ratio = |row: &EntryRow| match row.is_base {
-        true => Entry::dim("base"),
-        false => Entry {
-            below: (!row.ratio_interval.is_empty()).then(|| row.ratio_interval.clone()),
-            ..Entry::plain(&row.ratio)
-        },
+    let ratio = |row: &EntryRow| {
+        if row.is_base {
+            return Entry::dim("base");
+        }
+        let below = (!row.ratio_interval.is_empty()).then(|| row.ratio_interval.clone());
+        Entry { below, ..Entry::plain(&row.ratio) }
     };
     Grid {
         title: None,

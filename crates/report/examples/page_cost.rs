@@ -1,6 +1,6 @@
 //! What the page of a large run costs: 48 cells, about 5 million events.
 //!
-//! `cargo run --release -p tokometer --example page_cost -- make DIR` writes the run; then
+//! `cargo run --release -p tokometer-report --example page_cost -- make DIR` writes the run; then
 //! `… -- page DIR` makes its page as `tokometer report` does, and tells seconds, memory and size. The two are apart so
 //! that the memory is that of making the page alone.
 
@@ -19,17 +19,19 @@ const SECOND: u64 = 1_000_000_000;
 const READY: u64 = 8 * SECOND;
 const END: u64 = 38 * SECOND;
 
-fn main() -> anyhow::Result<()> {
+type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
+
+fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["make", folder] => make(Path::new(folder)),
         ["page", folder] => page(Path::new(folder)),
-        _ => anyhow::bail!("usage: page_cost make DIR | page_cost page DIR/<run id>"),
+        _ => Err("usage: page_cost make DIR | page_cost page DIR/<run id>".into()),
     }
 }
 
 /// A run like the published one, each cell with a trace.
-fn make(folder: &Path) -> anyhow::Result<()> {
+fn make(folder: &Path) -> Result<()> {
     let mut run: Run = import::published(published::H200_X4, "h200-x4.json")?;
     run.imported = None;
     let folder = RunFolder::create(folder, &run.id)?;
@@ -135,9 +137,9 @@ fn trace(run: &str, context: u64, concurrency: u32, rate: f64) -> CellTrace {
 
 /// Reads the traces one at a time and makes the page.
 #[expect(clippy::disallowed_methods, reason = "the cost of making a page is what is measured here")]
-fn page(folder: &Path) -> anyhow::Result<()> {
+fn page(path: &Path) -> Result<()> {
     let start = std::time::Instant::now();
-    let folder = RunFolder::open(folder)?;
+    let folder = RunFolder::open(path)?;
     let run = folder.load_run()?;
     let mut details = Vec::new();
     let mut events = 0;
@@ -151,7 +153,8 @@ fn page(folder: &Path) -> anyhow::Result<()> {
     let whole = start.elapsed().as_secs_f64();
     println!("{} cells with traces, {events} events", details.len());
     println!("{read:.2} s to read and condense the traces, {whole:.2} s in all");
-    println!("page: {} bytes", page.len());
+    std::fs::write(path.join("report.html"), &page)?;
+    println!("page: {} bytes, in report.html beside the record", page.len());
     if let Some(peak) = peak_memory() {
         println!("most memory: {peak}");
     }
