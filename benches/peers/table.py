@@ -47,6 +47,12 @@ def counted(row):
     return DASH if told is None or not true else f"{told / true:.4f}"
 
 
+def in_order(rows):
+    """As the tools stand in the list of all, whichever ran first."""
+    names = [tool.name for tool in tools.ALL]
+    return sorted(rows, key=lambda row: names.index(row["tool"]))
+
+
 def line(row):
     """One line on the terminal while it runs."""
     if row.get("failed"):
@@ -84,7 +90,7 @@ def markdown(results):
         "| peak memory, MiB | start to first connection / stream, s |",
         "|" + "---|" * 14,
     ]
-    for row in results["rows"]:
+    for row in in_order(results["rows"]):
         name = f"{row['tool']} {row.get('version', '')}".strip()
         if not row.get("told"):
             lines.append(f"| {name} | {row.get('failed', 'no result')} |" + " |" * 12)
@@ -104,14 +110,14 @@ def markdown(results):
     truth = next((row["true"] for row in results["rows"] if row.get("true")), None)
     if truth:
         lines += ["", f"Floor: {number(low, 2)} µs per event. Notes:", ""]
-        lines += [f"- {row['tool']}: {row['note']}" for row in results["rows"] if row.get("note")]
+        lines += [f"- {row['tool']}: {row['note']}" for row in in_order(results["rows"]) if row.get("note")]
     return "\n".join(lines) + "\n"
 
 
 def faults(results):
     kinds = list(dict.fromkeys(row["fault"] for row in results["rows"] if row.get("fault")))
     lines = ["| tool | " + " | ".join(kinds) + " |", "|---|" + "---|" * len(kinds)]
-    for tool in dict.fromkeys(row["tool"] for row in results["rows"]):
+    for tool in dict.fromkeys(row["tool"] for row in in_order(results["rows"])):
         cells = []
         for kind in kinds:
             row = next((r for r in results["rows"] if r["tool"] == tool and r.get("fault") == kind), None)
