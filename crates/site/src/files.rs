@@ -18,6 +18,7 @@ pub(crate) fn routes() -> Router<App> {
         .route("/r/{id}/run.json", get(json))
         .route("/r/{id}/cells.csv", get(csv))
         .route("/r/{id}/run.md", get(markdown))
+        .route("/r/{id}/report.html", get(page))
         .route("/r/{id}/card.svg", get(svg))
         .route("/r/{id}/card.png", get(png))
 }
@@ -33,6 +34,13 @@ async fn csv(State(app): State<App>, Path(id): Path<String>) -> Result<Response,
 async fn markdown(State(app): State<App>, Path(id): Path<String>) -> Result<Response, Problem> {
     let make = |run: &Run| Ok(tokometer_report::markdown(run).into_bytes());
     file(&app, &id, "text/markdown; charset=utf-8", "md", make).await
+}
+
+/// The page that needs no site. It brings its own style and script, which this site's policy would not let run: it is
+/// for saving.
+async fn page(State(app): State<App>, Path(id): Path<String>) -> Result<Response, Problem> {
+    let make = |run: &Run| Ok(tokometer_report::html(run)?.into_bytes());
+    file(&app, &id, "text/html; charset=utf-8", "html", make).await
 }
 
 async fn svg(State(app): State<App>, Path(id): Path<String>) -> Result<Response, Problem> {

@@ -20,7 +20,6 @@ mod pack;
 mod reading;
 mod rows;
 mod run;
-mod run_files;
 mod scatter;
 mod series;
 mod words;
@@ -37,17 +36,14 @@ pub(crate) use kept::Kept;
 pub(crate) fn routes() -> Router<App> {
     Router::new()
         .route("/", get(index::index))
-        .route("/runs/{id}", get(run::run))
-        .route("/runs/{id}/revisions/{revision}", get(run::revision))
-        .route("/runs/{id}/cells/{cell}", get(run::cell))
-        .route("/runs/{id}/run.json", get(run_files::record))
-        .route("/runs/{id}/cells.csv", get(run_files::cells))
-        .route("/runs/{id}/report.html", get(run_files::page))
-        .route("/runs/{id}/card.svg", get(run_files::card_svg))
-        .route("/runs/{id}/card.png", get(run_files::card_png))
-        .route("/runs/{id}/problem", post(moderation::report))
-        .route("/runs/{id}/withdraw", post(moderation::withdraw))
-        .route("/runs/{id}/restore", post(moderation::restore))
+        .route("/r/{id}", get(run::run))
+        .route("/r/{id}/revisions/{revision}", get(run::revision))
+        .route("/r/{id}/cells/{cell}", get(run::cell))
+        .route("/r/{id}/problem", post(moderation::report))
+        .route("/r/{id}/withdraw", post(moderation::withdraw))
+        .route("/r/{id}/restore", post(moderation::restore))
+        .route("/runs/{id}", get(run::alias))
+        .route("/runs/{id}/cells/{cell}", get(run::cell_alias))
         .route("/compare", get(compare::compare))
         .route("/models", get(entity::models))
         .route("/models/{*name}", get(entity::model))
