@@ -54,9 +54,12 @@ pub(super) async fn series(
     Path(hash): Path<String>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, Problem> {
-    let asked = RunQuery::parse(query.as_deref().unwrap_or_default(), &[])
+    let text = query.unwrap_or_default();
+    let asked = RunQuery::parse(&text, &[])
         .map_err(|why| Problem::bad("bad_query", why, "take ?goal=peak, or nothing"))?;
-    let goal = if GOALS.contains(&asked.goal) { asked.goal } else { Goal::OneUser };
+    // Numbers of users move in doublings, which tell little of a version.
+    let is_asked = !text.is_empty() && GOALS.contains(&asked.goal);
+    let goal = if is_asked { asked.goal } else { Goal::OneUser };
     let runs = found(&app, &hash).await?;
     let first = runs.first().ok_or_else(|| Problem::not_found("series"))?;
     let versions = versions(&runs, goal);
