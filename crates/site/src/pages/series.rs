@@ -83,7 +83,7 @@ pub(super) async fn series(
         goal_meaning: words::goal_meaning(goal),
         drawings: draw(&runs, goal, name, unit),
         versions,
-        table: rows::table("Runs of the series, by version", &rows, &rows::FIGURES, Some(goal))?,
+        table: rows::table("Runs of the series, by version", &rows, &rows::FIGURES, None)?,
         setup: setup.clone(),
     };
     let about = About {
@@ -227,8 +227,14 @@ fn draw(runs: &[RunRow], goal: Goal, name: &str, unit: &str) -> Option<[String; 
         points.iter().map(|point| point.y),
         number::tick,
     )?;
-    let series =
-        |points, join, marks| Series { name: String::new(), style: 0, points, join, marks, labels: false };
+    let series = |name: &str, points, join, marks| Series {
+        name: name.to_owned(),
+        style: 0,
+        points,
+        join,
+        marks,
+        labels: false,
+    };
     let chart = Chart {
         id: "chart-series".to_owned(),
         title: format!("{name} by version of the engine"),
@@ -236,7 +242,7 @@ fn draw(runs: &[RunRow], goal: Goal, name: &str, unit: &str) -> Option<[String; 
             .to_owned(),
         x: Axis { label: "version of the engine".to_owned(), scale: Scale::Linear, ends: (-room, last + room), ticks: marks },
         y,
-        series: vec![series(middles, Join::Line, false), series(points, Join::None, true)],
+        series: vec![series("middle run", middles, Join::Line, false), series("each run", points, Join::None, true)],
         bands: Vec::new(),
         better: if goal.higher_is_better() { "better ↑" } else { "better ↓" },
     };
