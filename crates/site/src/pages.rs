@@ -20,6 +20,7 @@ mod pack;
 mod reading;
 mod rows;
 mod run;
+mod run_files;
 mod scatter;
 mod series;
 mod words;
@@ -36,14 +37,13 @@ pub(crate) use kept::Kept;
 pub(crate) fn routes() -> Router<App> {
     Router::new()
         .route("/", get(index::index))
-        .route("/r/{id}", get(run::run))
-        .route("/r/{id}/revisions/{revision}", get(run::revision))
-        .route("/r/{id}/cells/{cell}", get(run::cell))
-        .route("/r/{id}/problem", post(moderation::report))
-        .route("/r/{id}/withdraw", post(moderation::withdraw))
-        .route("/r/{id}/restore", post(moderation::restore))
-        .route("/runs/{id}", get(run::alias))
-        .route("/runs/{id}/cells/{cell}", get(run::cell_alias))
+        .route("/runs/{id}", get(run::run))
+        .route("/runs/{id}/revisions/{revision}", get(run::revision))
+        .route("/runs/{id}/cells/{cell}", get(run::cell))
+        .route("/runs/{id}/problem", post(moderation::report))
+        .route("/runs/{id}/withdraw", post(moderation::withdraw))
+        .route("/runs/{id}/restore", post(moderation::restore))
+        .merge(run_files::routes())
         .route("/compare", get(compare::compare))
         .route("/models", get(entity::models))
         .route("/models/{*name}", get(entity::model))

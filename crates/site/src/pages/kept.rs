@@ -10,11 +10,20 @@ use crate::problem::Problem;
 
 /// Details that are kept; when there are more, all are forgotten.
 const MOST: usize = 128;
+/// Details, pictures and other files that are made at once.
+const AT_ONCE: usize = 2;
 
 /// The details of cells, by the hash of the trace that they were made from.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Kept {
     details: Mutex<HashMap<String, Arc<CellDetail>>>,
+    room: Semaphore,
+}
+
+impl Default for Kept {
+    fn default() -> Kept {
+        Kept { details: Mutex::default(), room: Semaphore::new(AT_ONCE) }
+    }
 }
 
 impl Kept {
@@ -22,13 +31,12 @@ impl Kept {
     pub(super) async fn detail(
         &self,
         sha256: &str,
-        room: &Semaphore,
         make: impl FnOnce() -> Result<CellDetail, Problem> + Send + 'static,
     ) -> Result<Arc<CellDetail>, Problem> {
         if let Some(found) = self.find(sha256) {
             return Ok(found);
         }
-        let Ok(_room) = room.acquire().await else { return Err(Problem::unavailable()) };
+        let Ok(_room) = self.room.acquire().await else { return Err(Problem::unavailable()) };
         // Somebody may have made it meanwhile.
         if let Some(found) = self.find(sha256) {
             return Ok(found);
@@ -45,6 +53,11 @@ impl Kept {
             kept.insert(sha256.to_owned(), Arc::clone(&made));
         }
         Ok(made)
+    }
+
+    /// Room for what takes a while to be made.
+    pub(super) fn room(&self) -> &Semaphore {
+        &self.room
     }
 
     fn find(&self, sha256: &str) -> Option<Arc<CellDetail>> {

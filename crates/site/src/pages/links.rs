@@ -6,12 +6,12 @@ use crate::domain::RunQuery;
 
 /// The page of a run.
 pub(super) fn run(id: &str) -> String {
-    format!("/r/{}", segment(id))
+    format!("/runs/{}", segment(id))
 }
 
 /// The page of a cell.
 pub(super) fn cell(id: &str, name: &str) -> String {
-    format!("/r/{}/cells/{}", segment(id), segment(name))
+    format!("/runs/{}/cells/{}", segment(id), segment(name))
 }
 
 /// The page of a version of the method; none for one that is not ours.
@@ -62,6 +62,6 @@ mod tests {
         assert_eq!(entity("models", "model", "Qwen/Qwen3 8B?"), "/models/Qwen/Qwen3%208B%3F");
         assert_eq!(entity("models", "model", "a/../b"), "/?model=a%2F..%2Fb");
         assert_eq!(entity("hardware", "hardware", "//evil"), "/?hardware=%2F%2Fevil");
-        assert_eq!(run("a\"/b"), "/r/a%22%2Fb");
+        assert_eq!(run("a\"/b"), "/runs/a%22%2Fb");
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use askama::Template;
 use axum::extract::{Path, RawQuery, State};
-use axum::response::{Redirect, Response};
+use axum::response::Response;
 use http::StatusCode;
 use tokometer_record::{Cell, CellDetail, TraceFile};
 use tokometer_report::{Assets, Shell};
@@ -90,16 +90,6 @@ struct After<'a> {
     cells: Vec<String>,
     form_key: &'a str,
     may_withdraw: bool,
-}
-
-/// `/runs/ID`, for those who guess.
-pub(super) async fn alias(Path(id): Path<String>) -> Redirect {
-    Redirect::permanent(&links::run(&id))
-}
-
-/// `/runs/ID/cells/NAME`.
-pub(super) async fn cell_alias(Path((id, name)): Path<(String, String)>) -> Redirect {
-    Redirect::permanent(&links::cell(&id, &name))
 }
 
 /// The newest revision.
@@ -331,7 +321,7 @@ async fn detail(app: &App, cell: &Cell) -> Result<Option<Arc<CellDetail>>, Probl
     let file = trace.file.clone();
     let detail = app
         .kept
-        .detail(&trace.sha256, &app.drawing, move || {
+        .detail(&trace.sha256, move || {
             let trace = tokometer_record::trace::parquet::read(bytes, file.as_ref()).map_err(|error| {
                 tracing::warn!(%error, "a stored trace can't be read");
                 Problem::internal()

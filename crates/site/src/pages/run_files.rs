@@ -13,14 +13,14 @@ use crate::app::App;
 use crate::problem::Problem;
 
 /// Their addresses.
-pub(crate) fn routes() -> Router<App> {
+pub(super) fn routes() -> Router<App> {
     Router::new()
-        .route("/r/{id}/run.json", get(json))
-        .route("/r/{id}/cells.csv", get(csv))
-        .route("/r/{id}/run.md", get(markdown))
-        .route("/r/{id}/report.html", get(page))
-        .route("/r/{id}/card.svg", get(svg))
-        .route("/r/{id}/card.png", get(png))
+        .route("/runs/{id}/run.json", get(json))
+        .route("/runs/{id}/cells.csv", get(csv))
+        .route("/runs/{id}/run.md", get(markdown))
+        .route("/runs/{id}/report.html", get(page))
+        .route("/runs/{id}/card.svg", get(svg))
+        .route("/runs/{id}/card.png", get(png))
 }
 
 async fn json(State(app): State<App>, Path(id): Path<String>) -> Result<Response, Problem> {
@@ -63,7 +63,7 @@ async fn file(
     let stored = shown(app, id, None).await?;
     let tag = format!("\"{}\"", stored.revision.content_sha256);
     let name = stored.row.id;
-    let Ok(_room) = app.drawing.acquire().await else { return Err(Problem::unavailable()) };
+    let Ok(_room) = app.kept.room().acquire().await else { return Err(Problem::unavailable()) };
     let work = tokio::task::spawn_blocking(move || make(&stored.run));
     let content = work.await.map_err(|_| Problem::internal())??;
     let mut response = content.into_response();
