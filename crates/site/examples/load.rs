@@ -4,6 +4,12 @@
 //! kind of request how many there were, the median, the 99th percentile, and what went wrong. The folder is a temporary
 //! one; set TMPDIR to choose its disk.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "it measures and prints, and ends where it can't"
+)]
+
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,8 +25,10 @@ use tokometer_site::store::{SqliteStore, Store};
 use tokometer_site::{Config, Limits, Rate, Server};
 use uuid::Uuid;
 
+#[expect(dead_code, reason = "tests use the rest")]
 #[path = "../tests/it/client.rs"]
 mod client;
+#[expect(dead_code, reason = "tests use the rest")]
 #[path = "../tests/it/sample.rs"]
 mod sample;
 
@@ -228,7 +236,7 @@ fn row(id: &str, number: usize) -> RunRow {
         engine_version: format!("0.{}.{}", setup / 3 % 9, setup % 3),
         quantization: of(&["BF16", "FP8", "Q4_K_M", "NVFP4"]),
         speculative: of(&["off", "mtp 1", "eagle 3"]),
-        contexts: [8192, 16_384, 32_768, 65_536, 131_072][..1 + setup % 5].to_vec(),
+        contexts: [8192, 16_384, 32_768, 65_536, 131_072][..=setup % 5].to_vec(),
         method: "tokometer 1.0".to_owned(),
         evidence: Evidence {
             level: EvidenceLevel::CountersAgree,
@@ -242,7 +250,7 @@ fn row(id: &str, number: usize) -> RunRow {
         peak_per_accelerator: Some(100.0 + spread / 4.0),
         prefill: Some(1000.0 + spread * 3.0),
         users_at_limits: Some((setup % 129) as u32),
-        joules_per_token: (setup % 3 == 0).then_some(0.5 + spread / 5000.0),
+        joules_per_token: setup.is_multiple_of(3).then_some(0.5 + spread / 5000.0),
         valid_cells: 40,
         all_cells: 48,
         is_lead: true,

@@ -3,11 +3,11 @@
 mod caller;
 mod first;
 mod invitation;
+#[allow(dead_code, reason = "for pages")]
 mod visitor;
 
 pub(crate) use caller::Caller;
-pub use first::ensure_admin;
-pub(crate) use invitation::accept;
-pub(crate) use invitation::invite;
-pub use visitor::{Form, Visitor};
-pub(crate) use visitor::{sign_in, sign_out};
+pub(crate) use first::ensure_admin;
+pub(crate) use invitation::{accept, invite};
+#[allow(unused_imports, reason = "for pages")]
+pub(crate) use visitor::{Form, Visitor, sign_in, sign_out};

@@ -87,7 +87,9 @@ impl RunQuery {
         }
         let Filters { evidence, since, submitter, text, group, series, .. } = &self.filters;
         for (name, values) in self.filters.lists() {
-            values.iter().for_each(|value| put(name, value));
+            for value in values {
+                put(name, &value);
+            }
         }
         if let Some(level) = evidence {
             put("evidence", level.code());

@@ -17,7 +17,6 @@ use crate::app::App;
 
 pub(crate) use compare::of_runs as compare_runs;
 pub(crate) use moderation::take_report;
-pub(crate) use runs::shown;
 
 /// Its addresses, below `/api/v1`.
 pub(crate) fn routes() -> Router<App> {

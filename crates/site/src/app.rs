@@ -11,7 +11,7 @@ use crate::config::Config;
 use crate::store::Store;
 use crate::web::limits::Limiter;
 use crate::web::metrics::Metrics;
-use crate::{api, files, operations, pages, web};
+use crate::{api, operations, pages, web};
 
 /// What every handler has at hand.
 #[derive(Clone)]
@@ -31,8 +31,6 @@ pub struct Inner {
     pub(crate) metrics: Metrics,
     /// Room for the analysis of uploads.
     pub(crate) checks: Semaphore,
-    /// Room for pictures and other files that are being made.
-    pub(crate) drawing: Semaphore,
     /// Room for files that are being received.
     pub(crate) receiving: Semaphore,
     /// Held shared while a file is added, alone while loose ones are cleared away.
@@ -63,7 +61,6 @@ impl App {
             limiter: Limiter::default(),
             metrics: Metrics::default(),
             checks: Semaphore::new(limits.checks),
-            drawing: Semaphore::new(limits.checks),
             receiving: Semaphore::new(limits.receiving),
             files: RwLock::new(()),
             kept: pages::Kept::default(),
@@ -80,7 +77,7 @@ impl App {
             .route("/health/live", get(operations::live))
             .route("/health/ready", get(operations::ready))
             .route("/metrics", get(operations::metrics))
-            .merge(files::routes())
+            .route("/r/{id}", get(operations::short))
             .merge(pages::routes())
             .fallback(pages::fault::nothing_here);
         web::around(routes, self.clone()).with_state(self.clone())

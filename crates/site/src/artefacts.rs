@@ -43,6 +43,12 @@ impl Hash {
         Hash(sha256(content))
     }
 
+    /// Bytes in hex.
+    pub(crate) fn hex(bytes: &[u8]) -> String {
+        let digit = |value: u8| char::from(b"0123456789abcdef"[usize::from(value & 15)]);
+        bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(*byte)]).collect()
+    }
+
     /// As text.
     pub fn as_str(&self) -> &str {
         &self.0

@@ -3,12 +3,12 @@
 use crate::domain::Millis;
 
 /// Milliseconds since 1970, UTC.
-pub fn now() -> Millis {
+pub(crate) fn now() -> Millis {
     jiff::Timestamp::now().as_millisecond()
 }
 
 /// A time as text: `2026-11-30T21:20:00Z`.
-pub fn text(at: Millis) -> String {
+pub(crate) fn text(at: Millis) -> String {
     jiff::Timestamp::from_millisecond(at).map_or_else(
         |_| "unknown".to_owned(),
         |time| {
@@ -19,6 +19,6 @@ pub fn text(at: Millis) -> String {
 }
 
 /// The time of an RFC 3339 text.
-pub fn parse(text: &str) -> Option<Millis> {
+pub(crate) fn parse(text: &str) -> Option<Millis> {
     text.parse::<jiff::Timestamp>().ok().map(jiff::Timestamp::as_millisecond)
 }

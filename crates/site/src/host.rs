@@ -25,7 +25,9 @@ pub async fn users(config: &Config) -> Result<String, SiteError> {
     let store = open_store(config).await?;
     let mut text = String::new();
     // Writing to a string can't fail.
-    let mut line = |arguments: std::fmt::Arguments<'_>| drop(writeln!(text, "{arguments}"));
+    let mut line = |arguments: std::fmt::Arguments<'_>| {
+        let _ = writeln!(text, "{arguments}");
+    };
     for user in store.users().await? {
         let closed = user.disabled_at.map_or(String::new(), |at| format!(", closed {}", clock::text(at)));
         line(format_args!(

@@ -34,7 +34,6 @@ mod clock;
 mod config;
 pub mod domain;
 mod facts;
-mod files;
 pub mod host;
 pub mod log;
 mod operations;

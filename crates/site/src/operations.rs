@@ -1,9 +1,10 @@
 //! What operators ask: does it live, can it work, what did it count.
 
-use axum::extract::State;
-use axum::response::{IntoResponse, Response};
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse, Redirect, Response};
 use http::StatusCode;
 use http::header::CONTENT_TYPE;
+use uuid::Uuid;
 
 use crate::app::App;
 use crate::problem::Problem;
@@ -18,6 +19,13 @@ pub(crate) async fn ready(State(app): State<App>) -> Result<&'static str, Proble
     app.store.ready().await?;
     app.artefacts.ready().await?;
     Ok("ready\n")
+}
+
+/// The short address of a run.
+pub(crate) async fn short(Path(id): Path<String>) -> Result<Redirect, Problem> {
+    // Only an id leads on: what else stands there must not become a header.
+    let id: Uuid = id.parse().map_err(|_| Problem::not_found("run"))?;
+    Ok(Redirect::permanent(&format!("/runs/{id}")))
 }
 
 /// Counters for Prometheus. They tell nothing of users, so anybody may read them.

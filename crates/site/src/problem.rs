@@ -5,51 +5,51 @@ use std::time::Duration;
 use axum::response::{IntoResponse, Response};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, StatusCode};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::store::StoreError;
 
 /// A refusal.
 #[derive(Debug, Clone)]
-pub struct Problem {
+pub(crate) struct Problem {
     /// HTTP status.
-    pub status: StatusCode,
+    pub(crate) status: StatusCode,
     /// A stable word for programs: `record_differs`.
-    pub code: &'static str,
+    pub(crate) code: &'static str,
     /// One sentence: what is wrong.
-    pub detail: String,
+    pub(crate) detail: String,
     /// One sentence: what to do.
-    pub hint: String,
+    pub(crate) hint: String,
     /// When to come again.
-    pub retry_after: Option<Duration>,
+    pub(crate) retry_after: Option<Duration>,
     /// More, by name: `findings`, `missing`.
-    pub more: Map<String, Value>,
+    pub(crate) more: Vec<(&'static str, Value)>,
 }
 
 impl Problem {
     /// A refusal with what is wrong and what to do.
-    pub fn new(
+    pub(crate) fn new(
         status: StatusCode,
         code: &'static str,
         detail: impl Into<String>,
         hint: impl Into<String>,
     ) -> Problem {
         let (detail, hint) = (detail.into(), hint.into());
-        Problem { status, code, detail, hint, retry_after: None, more: Map::new() }
+        Problem { status, code, detail, hint, retry_after: None, more: Vec::new() }
     }
 
     /// The request can't be understood.
-    pub fn bad(code: &'static str, detail: impl Into<String>, hint: impl Into<String>) -> Problem {
+    pub(crate) fn bad(code: &'static str, detail: impl Into<String>, hint: impl Into<String>) -> Problem {
         Problem::new(StatusCode::BAD_REQUEST, code, detail, hint)
     }
 
     /// It was understood, and is refused for what it holds.
-    pub fn refused(code: &'static str, detail: impl Into<String>, hint: impl Into<String>) -> Problem {
+    pub(crate) fn refused(code: &'static str, detail: impl Into<String>, hint: impl Into<String>) -> Problem {
         Problem::new(StatusCode::UNPROCESSABLE_ENTITY, code, detail, hint)
     }
 
     /// Nothing is there.
-    pub fn not_found(what: &str) -> Problem {
+    pub(crate) fn not_found(what: &str) -> Problem {
         Problem::new(
             StatusCode::NOT_FOUND,
             "not_found",
@@ -59,7 +59,7 @@ impl Problem {
     }
 
     /// Somebody who is not known, or no longer.
-    pub fn unknown_token() -> Problem {
+    pub(crate) fn unknown_token() -> Problem {
         // The same words whatever is wrong with it: nothing is learnt by trying.
         Problem::new(
             StatusCode::UNAUTHORIZED,
@@ -70,12 +70,12 @@ impl Problem {
     }
 
     /// Known, but not allowed.
-    pub fn forbidden(detail: impl Into<String>, hint: impl Into<String>) -> Problem {
+    pub(crate) fn forbidden(detail: impl Into<String>, hint: impl Into<String>) -> Problem {
         Problem::new(StatusCode::FORBIDDEN, "forbidden", detail, hint)
     }
 
     /// Too many requests.
-    pub fn too_many(what: &str, retry_after: Duration) -> Problem {
+    pub(crate) fn too_many(what: &str, retry_after: Duration) -> Problem {
         let problem = Problem::new(
             StatusCode::TOO_MANY_REQUESTS,
             "too_many_requests",
@@ -86,7 +86,7 @@ impl Problem {
     }
 
     /// Something of the site does not work at the moment; it is in the log, not here.
-    pub fn unavailable() -> Problem {
+    pub(crate) fn unavailable() -> Problem {
         let problem = Problem::new(
             StatusCode::SERVICE_UNAVAILABLE,
             "unavailable",
@@ -97,7 +97,7 @@ impl Problem {
     }
 
     /// A fault of the site; it is in the log, not here.
-    pub fn internal() -> Problem {
+    pub(crate) fn internal() -> Problem {
         Problem::new(
             StatusCode::INTERNAL_SERVER_ERROR,
             "internal",
@@ -108,13 +108,13 @@ impl Problem {
 
     /// Adds something by name.
     #[must_use]
-    pub fn with(mut self, name: &str, value: Value) -> Problem {
-        self.more.insert(name.to_owned(), value);
+    pub(crate) fn with(mut self, name: &'static str, value: Value) -> Problem {
+        self.more.push((name, value));
         self
     }
 
     /// The body.
-    pub fn body(&self) -> Value {
+    pub(crate) fn body(&self) -> Value {
         let mut body = json!({
             "type": format!("urn:tokometer:problem:{}", self.code),
             "title": self.status.canonical_reason().unwrap_or("Error"),
@@ -124,7 +124,7 @@ impl Problem {
             "hint": self.hint,
         });
         if let Value::Object(map) = &mut body {
-            map.extend(self.more.clone());
+            map.extend(self.more.iter().map(|(name, value)| ((*name).to_owned(), value.clone())));
         }
         body
     }

@@ -8,7 +8,7 @@ use subtle::ConstantTimeEq;
 use tokometer_wire::Secret;
 
 /// What each token begins with.
-pub const TOKEN_PREFIX: &str = "tokometer_";
+pub(crate) const TOKEN_PREFIX: &str = "tokometer_";
 /// Letters of secrets: base 62, so that a double click takes all of one.
 const LETTERS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const ID_LETTERS: usize = 12;
@@ -21,7 +21,7 @@ const CHECK_LETTERS: usize = 6;
 pub struct NoRandomness(getrandom::Error);
 
 /// A new token: its public part, and the whole.
-pub fn new_token() -> Result<(String, Secret), NoRandomness> {
+pub(crate) fn new_token() -> Result<(String, Secret), NoRandomness> {
     let id = random_text(ID_LETTERS)?;
     let body = format!("{TOKEN_PREFIX}{id}_{}", random_text(SECRET_LETTERS)?);
     let check = checksum(&body);
@@ -29,7 +29,7 @@ pub fn new_token() -> Result<(String, Secret), NoRandomness> {
 }
 
 /// The public part of a text that has the form of a token, with its checksum.
-pub fn token_id(text: &str) -> Option<&str> {
+pub(crate) fn token_id(text: &str) -> Option<&str> {
     let (id, rest) = text.strip_prefix(TOKEN_PREFIX)?.split_once('_')?;
     let is_text = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric());
     if id.len() != ID_LETTERS
@@ -44,22 +44,22 @@ pub fn token_id(text: &str) -> Option<&str> {
 }
 
 /// A random code without structure, for sessions, forms and invitations.
-pub fn new_code() -> Result<Secret, NoRandomness> {
+pub(crate) fn new_code() -> Result<Secret, NoRandomness> {
     Ok(Secret::new(random_text(40)?))
 }
 
 /// What is stored of a secret.
-pub fn hash(secret: &str) -> [u8; 32] {
+pub(crate) fn hash(secret: &str) -> [u8; 32] {
     Sha256::digest(secret.as_bytes()).into()
 }
 
 /// True if a secret has this hash. Takes the same time whatever they are.
-pub fn is_hash_of(stored: &[u8], secret: &str) -> bool {
+pub(crate) fn is_hash_of(stored: &[u8], secret: &str) -> bool {
     same(stored, &hash(secret))
 }
 
 /// True if two texts are the same. Takes the same time wherever they differ.
-pub fn same(one: &[u8], other: &[u8]) -> bool {
+pub(crate) fn same(one: &[u8], other: &[u8]) -> bool {
     one.ct_eq(other).into()
 }
 

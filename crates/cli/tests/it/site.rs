@@ -86,7 +86,7 @@ fn a_demo_is_published_and_found() {
     let ended = site.call(args.iter().chain(&SMALL));
     assert!(ended.code.is_some_and(|code| code == 0 || code == 3), "{ended:?}");
     let run = support::load(&support::only_run(&out));
-    let link = format!("{}/r/{}", site.url, run.id);
+    let link = format!("{}/runs/{}", site.url, run.id);
     assert_eq!(ended.stdout.lines().last(), Some(link.as_str()), "{ended:?}");
     assert!(ended.stderr.contains("as admin"), "{ended:?}");
     let (status, record) = site.record(&run.id);

@@ -265,12 +265,12 @@ impl Chart {
         if names.is_empty() {
             return;
         }
-        let mut wanted: Vec<(f64, usize, &str)> = self
+        let mut wanted: Vec<(f64, &Series, &str)> = self
             .series
             .iter()
             .filter_map(|series| {
                 let last = series.points.last()?;
-                Some((plot.y(&self.y, last.y), series.style % SERIES, &*series.name))
+                Some((plot.y(&self.y, last.y), series, &*series.name))
             })
             .collect();
         // Lines that end far from the edge get a list of their names, in their order; others have them at their ends.
@@ -284,12 +284,17 @@ impl Chart {
         }
         let mut free = plot.top;
         let lines = wanted.len() as f64;
-        for (place, (y, style, name)) in wanted.into_iter().enumerate() {
+        for (place, (y, series, name)) in wanted.into_iter().enumerate() {
             // What comes below must still fit.
             let latest = plot.bottom - (lines - 1.0 - place as f64) * LINE;
             let y = y.max(free).min(latest.max(free));
             free = y + LINE;
-            drawing.mark(&format!("mark s{style}"), Shape(style), (plot.right + 9.0, y), "");
+            let style = series.style % SERIES;
+            if series.marks {
+                drawing.mark(&format!("mark s{style}"), Shape(style), (plot.right + 9.0, y), "");
+            } else {
+                drawing.line(&format!("line s{style}"), (plot.right + 3.0, y), (plot.right + 15.0, y));
+            }
             drawing.text("direct", (plot.right + 18.0, y + 4.0), name);
         }
     }

@@ -57,14 +57,12 @@ impl FromRequestParts<App> for Caller {
             scheme.eq_ignore_ascii_case("bearer").then_some(token.trim())
         });
         let Some(token) = token else { return Err(Problem::unknown_token()) };
-        match holder(app, token).await? {
-            Some(caller) => Ok(caller),
-            None => {
-                // Counted here alone, so that a client with a good token is never slowed by it.
-                let _ = app.limiter.take(attempts.0, attempts.1, attempts.2);
-                Err(Problem::unknown_token())
-            }
+        if let Some(caller) = holder(app, token).await? {
+            return Ok(caller);
         }
+        // Counted here alone, so that a client with a good token is never slowed by it.
+        let _ = app.limiter.take(attempts.0, attempts.1, attempts.2);
+        Err(Problem::unknown_token())
     }
 }
 

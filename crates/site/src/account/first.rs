@@ -20,20 +20,19 @@ pub(crate) const ADMIN: &str = "admin";
 ///
 /// The file is written before the token holds: a process that is killed between the two leaves a file with a token
 /// that is not known, which the next start replaces.
-pub async fn ensure_admin(store: &dyn Store, file: &Path) -> Result<bool, SiteError> {
-    let user = match store.user(ADMIN).await? {
-        Some(user) => user,
-        None => {
-            let user = User {
-                id: Uuid::now_v7().to_string(),
-                handle: ADMIN.to_owned(),
-                role: Role::Admin,
-                created_at: clock::now(),
-                disabled_at: None,
-            };
-            store.add_user(&user).await?;
-            user
-        }
+pub(crate) async fn ensure_admin(store: &dyn Store, file: &Path) -> Result<bool, SiteError> {
+    let user = if let Some(user) = store.user(ADMIN).await? {
+        user
+    } else {
+        let user = User {
+            id: Uuid::now_v7().to_string(),
+            handle: ADMIN.to_owned(),
+            role: Role::Admin,
+            created_at: clock::now(),
+            disabled_at: None,
+        };
+        store.add_user(&user).await?;
+        user
     };
     if holds(store, file).await? {
         return Ok(false);

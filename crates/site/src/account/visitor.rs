@@ -19,19 +19,19 @@ const SESSION_MS: Millis = 14 * 86_400_000;
 
 /// A reader with a browser.
 #[derive(Debug, Clone, Default)]
-pub struct Visitor {
+pub(crate) struct Visitor {
     /// Who it is; none without a session.
-    pub session: Option<Session>,
+    pub(crate) session: Option<Session>,
 }
 
 impl Visitor {
     /// The public name.
-    pub fn handle(&self) -> Option<&str> {
+    pub(crate) fn handle(&self) -> Option<&str> {
         self.session.as_ref().map(|session| session.user.handle.as_str())
     }
 
     /// What forms bring along in the field `form_key`; empty without a session.
-    pub fn form_key(&self) -> &str {
+    pub(crate) fn form_key(&self) -> &str {
         self.session.as_ref().map_or("", |session| session.form_key.as_str())
     }
 }
@@ -47,15 +47,15 @@ impl FromRequestParts<App> for Visitor {
 
 /// A form that this site's own page sent: of the same origin, and with the session's key where there is one.
 #[derive(Debug)]
-pub struct Form {
+pub(crate) struct Form {
     /// Who sent it.
-    pub visitor: Visitor,
+    pub(crate) visitor: Visitor,
     fields: Vec<(String, String)>,
 }
 
 impl Form {
     /// A field's value without surrounding space; empty where it is not there.
-    pub fn field(&self, name: &str) -> &str {
+    pub(crate) fn field(&self, name: &str) -> &str {
         self.fields.iter().find(|(key, _)| key == name).map_or("", |(_, value)| value.trim())
     }
 }

@@ -63,8 +63,11 @@ pub(crate) async fn list(
             Json(json!({ "runs": rows, "next": next })).into_response()
         }
         Form::Lines => {
-            let lines: String =
-                list.rows.iter().map(|row| format!("{}\n", object(row, fields.as_deref()))).collect();
+            let mut lines = String::new();
+            for row in &list.rows {
+                lines.push_str(&object(row, fields.as_deref()).to_string());
+                lines.push('\n');
+            }
             ([(CONTENT_TYPE, "application/x-ndjson")], lines).into_response()
         }
         Form::Table => {

@@ -86,7 +86,7 @@ async fn take(
     match app.store.publish(new).await? {
         Publication::Created => {
             tracing::info!(run = id, user = caller.user.handle, "published");
-            let location = [("location", format!("{}/r/{id}", app.config.url()))];
+            let location = [("location", format!("{}/runs/{id}", app.config.url()))];
             Ok(((StatusCode::CREATED, location, Json(answer)).into_response(), "created"))
         }
         Publication::Replayed { run_id } => replayed(app, &run_id).await,
@@ -139,7 +139,7 @@ fn answer(app: &App, row: &RunRow, checked: &Checked, outcome: &str) -> Value {
     json!({
         "outcome": outcome,
         "id": row.id,
-        "url": format!("{}/r/{}", app.config.url(), row.id),
+        "url": format!("{}/runs/{}", app.config.url(), row.id),
         "shelf": row.shelf,
         "evidence": {"level": row.evidence.level.code(), "words": row.evidence.level.words(), "reasons": row.evidence.reasons},
         "content_sha256": row.content_sha256,
@@ -152,7 +152,7 @@ async fn replayed(app: &App, run_id: &str) -> Result<(Response, &'static str), P
     let answer = json!({
         "outcome": "replayed",
         "id": row.id,
-        "url": format!("{}/r/{}", app.config.url(), row.id),
+        "url": format!("{}/runs/{}", app.config.url(), row.id),
         "shelf": row.shelf,
         "evidence": {"level": row.evidence.level.code(), "words": row.evidence.level.words(), "reasons": row.evidence.reasons},
         "content_sha256": row.content_sha256,

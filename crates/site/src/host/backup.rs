@@ -7,8 +7,6 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use bytes::Bytes;
-
 use super::refused;
 use crate::artefacts::{ArtefactFolder, Artefacts, Hash};
 use crate::config::Config;
@@ -77,7 +75,7 @@ async fn files(store: &dyn Store, from: &Path, to: &Path) -> Result<String, Site
             return Err(bad("is damaged"));
         }
         target
-            .put(&name, Bytes::from(content))
+            .put(&name, content)
             .await
             .map_err(|source| SiteError::Write { path: to.to_owned(), source })?;
     }

@@ -1,78 +1,66 @@
-//! What is drawn once and kept for the next reader, and how much is drawn at once.
+//! What is drawn once and kept for the next reader.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use bytes::Bytes;
 use tokio::sync::Semaphore;
 use tokometer_record::CellDetail;
 
 use crate::problem::Problem;
 
-/// Things of one kind that are kept; when there are more, all are forgotten.
+/// Details that are kept; when there are more, all are forgotten.
 const MOST: usize = 128;
-/// Things that are drawn at once.
+/// Details, pictures and other files that are made at once.
 const AT_ONCE: usize = 2;
 
-/// What is kept, by the hash of what it was made from.
+/// The details of cells, by the hash of the trace that they were made from.
 #[derive(Debug)]
 pub(crate) struct Kept {
     details: Mutex<HashMap<String, Arc<CellDetail>>>,
-    cards: Mutex<HashMap<String, Bytes>>,
     room: Semaphore,
 }
 
 impl Default for Kept {
     fn default() -> Kept {
-        Kept { details: Mutex::default(), cards: Mutex::default(), room: Semaphore::new(AT_ONCE) }
+        Kept { details: Mutex::default(), room: Semaphore::new(AT_ONCE) }
     }
 }
 
 impl Kept {
-    /// The detail of a trace, by its hash; `make` is done aside, since it takes a while.
+    /// The detail of a trace. `make` is done aside, where there is room for it, since it takes a while.
     pub(super) async fn detail(
         &self,
         sha256: &str,
         make: impl FnOnce() -> Result<CellDetail, Problem> + Send + 'static,
     ) -> Result<Arc<CellDetail>, Problem> {
-        let make = move || make().map(Arc::new);
-        self.once(|kept| &kept.details, sha256, make).await
-    }
-
-    /// The card of a document, by its hash.
-    pub(super) async fn card(
-        &self,
-        sha256: &str,
-        make: impl FnOnce() -> Result<Bytes, Problem> + Send + 'static,
-    ) -> Result<Bytes, Problem> {
-        self.once(|kept| &kept.cards, sha256, make).await
-    }
-
-    async fn once<T: Clone + Send + 'static>(
-        &self,
-        shelf: fn(&Kept) -> &Mutex<HashMap<String, T>>,
-        key: &str,
-        make: impl FnOnce() -> Result<T, Problem> + Send + 'static,
-    ) -> Result<T, Problem> {
-        let look = || shelf(self).lock().ok().and_then(|kept| kept.get(key).cloned());
-        if let Some(found) = look() {
+        if let Some(found) = self.find(sha256) {
             return Ok(found);
         }
         let Ok(_room) = self.room.acquire().await else { return Err(Problem::unavailable()) };
         // Somebody may have made it meanwhile.
-        if let Some(found) = look() {
+        if let Some(found) = self.find(sha256) {
             return Ok(found);
         }
         let made = tokio::task::spawn_blocking(make).await.map_err(|error| {
             tracing::error!(%error, "a drawing broke off");
             Problem::internal()
         })??;
-        if let Ok(mut kept) = shelf(self).lock() {
+        let made = Arc::new(made);
+        if let Ok(mut kept) = self.details.lock() {
             if kept.len() >= MOST {
                 kept.clear();
             }
-            kept.insert(key.to_owned(), made.clone());
+            kept.insert(sha256.to_owned(), Arc::clone(&made));
         }
         Ok(made)
+    }
+
+    /// Room for what takes a while to be made.
+    pub(super) fn room(&self) -> &Semaphore {
+        &self.room
+    }
+
+    fn find(&self, sha256: &str) -> Option<Arc<CellDetail>> {
+        self.details.lock().ok().and_then(|kept| kept.get(sha256).cloned())
     }
 }

@@ -1,5 +1,6 @@
 //! The method, by version: its text never changes under a version's address.
 
+use std::fmt::Write;
 use std::sync::LazyLock;
 
 use askama::Template;
@@ -101,8 +102,18 @@ impl Text {
         }
         html::push_html(&mut found.body, events.into_iter());
         // Wide tables scroll by themselves.
-        let open = "<div class=\"scroll\" role=\"region\" aria-label=\"Table\" tabindex=\"0\"><table class=\"plain wrap\">";
-        found.body = found.body.replace("<table>", open).replace("</table>", "</table></div>");
+        let mut parts = found.body.split("<table>");
+        let mut body = parts.next().unwrap_or_default().to_owned();
+        for (place, part) in parts.enumerate() {
+            // Writing to a string can't fail.
+            let _ = write!(
+                body,
+                "<div class=\"scroll\" role=\"region\" aria-label=\"Table {}\" tabindex=\"0\"><table class=\"plain wrap\">{}",
+                place + 1,
+                part.replace("</table>", "</table></div>")
+            );
+        }
+        found.body = body;
         found
     }
 }

@@ -114,10 +114,11 @@ fn figure(row: &RunRow, goal: Goal, folded: bool) -> Option<Figure> {
         _ => None,
     };
     let half = headline.and_then(|it| it.low.zip(it.high)).map(|(low, high)| (high - low) / 2.0);
-    let spread =
-        row.spread.get(&goal).filter(|_| folded).map(|it| {
-            format!("{} – {} (n {})", words::value(goal, it.low), words::value(goal, it.high), it.n)
-        });
+    let spread = row
+        .spread
+        .get(&goal)
+        .filter(|_| folded)
+        .map(|it| format!("{}–{}, n {}", words::value(goal, it.low), words::value(goal, it.high), it.n));
     Some(Figure {
         value: words::value(goal, value),
         half: half.filter(|half| *half > 0.0).map(|half| number::plus_minus(half, value)),

@@ -1,90 +1,84 @@
-//! A run as files: its record, its cells, its page in one file, its card.
+//! Files of a run for readers: its record, its cells, its card.
 
+use axum::Router;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
-use bytes::Bytes;
-use http::header::{CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
-use http::{HeaderMap, StatusCode};
-use tokometer_report::Picture;
+use axum::routing::get;
+use http::header::{CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_TYPE, ETAG};
+use tokometer_record::Run;
+use tokometer_report::{Picture, ReportError};
 
-use crate::api::shown;
+use crate::api::runs::shown;
 use crate::app::App;
 use crate::problem::Problem;
 
-pub(super) async fn record(State(app): State<App>, Path(id): Path<String>) -> Result<Response, Problem> {
-    let stored = shown(&app, &id, None).await?;
-    let text = tokometer_report::json(&stored.run)?;
-    Ok(file(&format!("{}.json", stored.row.id), "application/json", text))
+/// Their addresses.
+pub(super) fn routes() -> Router<App> {
+    Router::new()
+        .route("/runs/{id}/run.json", get(json))
+        .route("/runs/{id}/cells.csv", get(csv))
+        .route("/runs/{id}/run.md", get(markdown))
+        .route("/runs/{id}/report.html", get(page))
+        .route("/runs/{id}/card.svg", get(svg))
+        .route("/runs/{id}/card.png", get(png))
 }
 
-pub(super) async fn cells(State(app): State<App>, Path(id): Path<String>) -> Result<Response, Problem> {
-    let stored = shown(&app, &id, None).await?;
-    let text = tokometer_report::csv(&stored.run);
-    Ok(file(&format!("{}.csv", stored.row.id), "text/csv; charset=utf-8", text))
+async fn json(State(app): State<App>, Path(id): Path<String>) -> Result<Response, Problem> {
+    file(&app, &id, "application/json", "json", |run| Ok(tokometer_report::json(run)?.into_bytes())).await
+}
+
+async fn csv(State(app): State<App>, Path(id): Path<String>) -> Result<Response, Problem> {
+    file(&app, &id, "text/csv; charset=utf-8", "csv", |run| Ok(tokometer_report::csv(run).into_bytes())).await
+}
+
+async fn markdown(State(app): State<App>, Path(id): Path<String>) -> Result<Response, Problem> {
+    let make = |run: &Run| Ok(tokometer_report::markdown(run).into_bytes());
+    file(&app, &id, "text/markdown; charset=utf-8", "md", make).await
 }
 
 /// The page that needs no site. It brings its own style and script, which this site's policy would not let run: it is
-/// to be kept, not to be opened here.
-pub(super) async fn page(State(app): State<App>, Path(id): Path<String>) -> Result<Response, Problem> {
-    let stored = shown(&app, &id, None).await?;
-    let text = tokometer_report::html(&stored.run)?;
-    Ok(file(&format!("{}.html", stored.row.id), "text/html; charset=utf-8", text))
+/// for saving.
+async fn page(State(app): State<App>, Path(id): Path<String>) -> Result<Response, Problem> {
+    let make = |run: &Run| Ok(tokometer_report::html(run)?.into_bytes());
+    file(&app, &id, "text/html; charset=utf-8", "html", make).await
 }
 
-/// To be kept under a name; an id has no letters that a header could take amiss.
-fn file(name: &str, kind: &'static str, text: String) -> Response {
-    let headers = [
-        (CONTENT_TYPE, kind.to_owned()),
-        (CONTENT_DISPOSITION, format!("attachment; filename=\"{name}\"")),
-        (CACHE_CONTROL, "no-cache".to_owned()),
-    ];
-    (headers, text).into_response()
+async fn svg(State(app): State<App>, Path(id): Path<String>) -> Result<Response, Problem> {
+    let make = |run: &Run| Ok(tokometer_report::svg(run, Picture::Card)?.into_bytes());
+    file(&app, &id, "image/svg+xml", "", make).await
 }
 
-pub(super) async fn card_svg(
-    State(app): State<App>,
-    Path(id): Path<String>,
-    headers: HeaderMap,
+async fn png(State(app): State<App>, Path(id): Path<String>) -> Result<Response, Problem> {
+    file(&app, &id, "image/png", "", |run| tokometer_report::png(run, Picture::Card)).await
+}
+
+/// Makes a file of a run; with an extension it is for saving, without for showing.
+async fn file(
+    app: &App,
+    id: &str,
+    kind: &'static str,
+    extension: &'static str,
+    make: fn(&Run) -> Result<Vec<u8>, ReportError>,
 ) -> Result<Response, Problem> {
-    let stored = shown(&app, &id, None).await?;
-    let tag = stored.revision.content_sha256.clone();
-    let Some(tag) = fresh(&headers, tag) else { return Ok(StatusCode::NOT_MODIFIED.into_response()) };
-    let svg = tokometer_report::svg(&stored.run, Picture::Card)?;
-    // Its style is inside; as an image it runs nothing anyway.
-    let policy = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
-    let mut response = picture("image/svg+xml", &tag, svg.into());
-    response.headers_mut().insert("content-security-policy", http::HeaderValue::from_static(policy));
+    let stored = shown(app, id, None).await?;
+    let tag = format!("\"{}\"", stored.revision.content_sha256);
+    let name = stored.row.id;
+    let Ok(_room) = app.kept.room().acquire().await else { return Err(Problem::unavailable()) };
+    let work = tokio::task::spawn_blocking(move || make(&stored.run));
+    let content = work.await.map_err(|_| Problem::internal())??;
+    let mut response = content.into_response();
+    let headers = response.headers_mut();
+    let mut set = |name, value: String| {
+        if let Ok(value) = value.parse() {
+            headers.insert(name, value);
+        }
+    };
+    set(CONTENT_TYPE, kind.to_owned());
+    set(CACHE_CONTROL, "public, max-age=300".to_owned());
+    set(ETAG, tag);
+    if !extension.is_empty() {
+        // The id is a UUID, so no name of a user's stands in the header.
+        set(CONTENT_DISPOSITION, format!("attachment; filename=\"{name}.{extension}\""));
+    }
     Ok(response)
-}
-
-pub(super) async fn card_png(
-    State(app): State<App>,
-    Path(id): Path<String>,
-    headers: HeaderMap,
-) -> Result<Response, Problem> {
-    let stored = shown(&app, &id, None).await?;
-    let tag = stored.revision.content_sha256.clone();
-    let Some(tag) = fresh(&headers, tag) else { return Ok(StatusCode::NOT_MODIFIED.into_response()) };
-    let run = stored.run;
-    let png =
-        app.kept.card(&tag, move || Ok(Bytes::from(tokometer_report::png(&run, Picture::Card)?))).await?;
-    Ok(picture("image/png", &tag, png))
-}
-
-/// The tag, unless the reader has this picture already.
-fn fresh(headers: &HeaderMap, tag: String) -> Option<String> {
-    let has =
-        headers.get(IF_NONE_MATCH).is_some_and(|value| value.as_bytes() == format!("\"{tag}\"").as_bytes());
-    (!has).then_some(tag)
-}
-
-fn picture(kind: &'static str, tag: &str, content: Bytes) -> Response {
-    let headers = [
-        (CONTENT_TYPE, kind.to_owned()),
-        (CACHE_CONTROL, "public, max-age=300".to_owned()),
-        (ETAG, format!("\"{tag}\"")),
-        // Cards are there to be shown elsewhere.
-        (http::HeaderName::from_static("cross-origin-resource-policy"), "cross-origin".to_owned()),
-    ];
-    (headers, content).into_response()
 }

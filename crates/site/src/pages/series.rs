@@ -54,9 +54,12 @@ pub(super) async fn series(
     Path(hash): Path<String>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, Problem> {
-    let asked = RunQuery::parse(query.as_deref().unwrap_or_default(), &[])
+    let text = query.unwrap_or_default();
+    let asked = RunQuery::parse(&text, &[])
         .map_err(|why| Problem::bad("bad_query", why, "take ?goal=peak, or nothing"))?;
-    let goal = if GOALS.contains(&asked.goal) { asked.goal } else { Goal::OneUser };
+    // Numbers of users move in doublings, which tell little of a version.
+    let is_asked = !text.is_empty() && GOALS.contains(&asked.goal);
+    let goal = if is_asked { asked.goal } else { Goal::OneUser };
     let runs = found(&app, &hash).await?;
     let first = runs.first().ok_or_else(|| Problem::not_found("series"))?;
     let versions = versions(&runs, goal);
@@ -80,7 +83,7 @@ pub(super) async fn series(
         goal_meaning: words::goal_meaning(goal),
         drawings: draw(&runs, goal, name, unit),
         versions,
-        table: rows::table("Runs of the series, by version", &rows, &rows::FIGURES, Some(goal))?,
+        table: rows::table("Runs of the series, by version", &rows, &rows::FIGURES, None)?,
         setup: setup.clone(),
     };
     let about = About {
@@ -224,8 +227,14 @@ fn draw(runs: &[RunRow], goal: Goal, name: &str, unit: &str) -> Option<[String; 
         points.iter().map(|point| point.y),
         number::tick,
     )?;
-    let series =
-        |points, join, marks| Series { name: String::new(), style: 0, points, join, marks, labels: false };
+    let series = |name: &str, points, join, marks| Series {
+        name: name.to_owned(),
+        style: 0,
+        points,
+        join,
+        marks,
+        labels: false,
+    };
     let chart = Chart {
         id: "chart-series".to_owned(),
         title: format!("{name} by version of the engine"),
@@ -233,7 +242,7 @@ fn draw(runs: &[RunRow], goal: Goal, name: &str, unit: &str) -> Option<[String; 
             .to_owned(),
         x: Axis { label: "version of the engine".to_owned(), scale: Scale::Linear, ends: (-room, last + room), ticks: marks },
         y,
-        series: vec![series(middles, Join::Line, false), series(points, Join::None, true)],
+        series: vec![series("middle run", middles, Join::Line, false), series("each run", points, Join::None, true)],
         bands: Vec::new(),
         better: if goal.higher_is_better() { "better ↑" } else { "better ↓" },
     };

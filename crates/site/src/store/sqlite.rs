@@ -101,7 +101,7 @@ async fn changed(transaction: &mut SqliteConnection) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn damaged(what: &str, why: impl ToString) -> StoreError {
+fn damaged(what: &str, why: impl std::fmt::Display) -> StoreError {
     StoreError::Damaged { what: what.to_owned(), why: why.to_string() }
 }
 
@@ -388,15 +388,14 @@ impl Store for SqliteStore {
         let generation = self.generation().await?;
         let wanted = facets::Wanted::of(query);
         let kept = self.counts.lock().ok().and_then(|kept| kept.get(&wanted, generation));
-        let combinations = match kept {
-            Some(combinations) => combinations,
-            None => {
-                let found = Arc::new(facets::combinations(&self.readers, query).await?);
-                if let Ok(mut kept) = self.counts.lock() {
-                    kept.put(wanted, generation, Arc::clone(&found));
-                }
-                found
+        let combinations = if let Some(combinations) = kept {
+            combinations
+        } else {
+            let found = Arc::new(facets::combinations(&self.readers, query).await?);
+            if let Ok(mut kept) = self.counts.lock() {
+                kept.put(wanted, generation, Arc::clone(&found));
             }
+            found
         };
         Ok(facets::count(&combinations, &query.filters))
     }

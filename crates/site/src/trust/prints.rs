@@ -3,6 +3,8 @@
 use sha2::{Digest, Sha256};
 use tokometer_record::CellTrace;
 
+use crate::artefacts::Hash;
+
 /// Events from which on two traces are not alike by chance.
 const LEAST_EVENTS: usize = 16;
 
@@ -20,8 +22,7 @@ pub(super) fn of(trace: &CellTrace) -> Option<String> {
         hasher.update(event.arrival_ns.saturating_sub(first).to_le_bytes());
         hasher.update(event.tokens.unwrap_or(u32::MAX).to_le_bytes());
     }
-    let digest = hasher.finalize();
-    Some(digest.iter().map(|byte| format!("{byte:02x}")).collect())
+    Some(Hash::hex(&hasher.finalize()))
 }
 
 #[cfg(test)]

@@ -19,8 +19,8 @@ pub(crate) fn replicated(mine: &GroupFacts, all: &[GroupFacts]) -> Option<String
     if !proved(mine) {
         return None;
     }
-    let others = all.iter().filter(|other| other.user_id != mine.user_id && proved(other));
-    others.filter_map(|other| agreement(mine, other)).next()
+    let mut others = all.iter().filter(|other| other.user_id != mine.user_id && proved(other));
+    others.find_map(|other| agreement(mine, other))
 }
 
 fn agreement(mine: &GroupFacts, other: &GroupFacts) -> Option<String> {
@@ -63,7 +63,7 @@ pub(crate) fn judge(evidence: &mut Evidence, own: EvidenceLevel, replicated: Opt
 }
 
 /// What runs say together, for each goal that at least two have a figure of.
-pub(crate) fn spread<'a>(rows: impl Iterator<Item = &'a RunRow> + Clone) -> BTreeMap<Goal, Spread> {
+pub(crate) fn spread<'a>(rows: &(impl Iterator<Item = &'a RunRow> + Clone)) -> BTreeMap<Goal, Spread> {
     let goals = Goal::ALL.into_iter().filter(|goal| *goal != Goal::Newest);
     goals
         .filter_map(|goal| {

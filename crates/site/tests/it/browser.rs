@@ -4,6 +4,8 @@
 
 mod steps;
 
+use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use serde_json::json;
@@ -17,6 +19,7 @@ pub(crate) struct Reader<'a> {
     pub(crate) browser: &'a Browser,
     pub(crate) url: String,
     axe: Option<String>,
+    failed: RefCell<Vec<String>>,
 }
 
 impl Reader<'_> {
@@ -61,24 +64,32 @@ impl Reader<'_> {
         panic!("still at {before}");
     }
 
-    /// The page can be used by everybody, on every screen; its picture is taken.
+    /// The page can be used by everybody, on every screen; its picture is taken. What fails is told at once, and counts
+    /// at the end, so that one run tells of all pages.
     pub(crate) fn holds(&self, name: &str) {
-        self.browser.screen(1400, 900, false);
-        self.browser.medium("", "light");
-        if let Some(axe) = &self.axe {
-            axe_now(self.browser, axe, &format!("{name} by day"));
-            self.browser.medium("", "dark");
-            axe_now(self.browser, axe, &format!("{name} by night"));
+        let check = |what: &dyn Fn()| {
+            self.browser.screen(1400, 900, false);
             self.browser.medium("", "light");
-            self.browser.screen(360, 800, true);
-            axe_now(self.browser, axe, &format!("{name} on a phone"));
+            if catch_unwind(AssertUnwindSafe(what)).is_err() {
+                self.failed.borrow_mut().push(name.to_owned());
+            }
+        };
+        if let Some(axe) = &self.axe {
+            check(&|| axe_now(self.browser, axe, &format!("{name} by day")));
+            check(&|| {
+                self.browser.medium("", "dark");
+                axe_now(self.browser, axe, &format!("{name} by night"));
+            });
+            check(&|| {
+                self.browser.screen(360, 800, true);
+                axe_now(self.browser, axe, &format!("{name} on a phone"));
+            });
         }
-        fits(self.browser);
-        self.browser.screen(1400, 900, false);
-        has_contrast(self.browser);
+        check(&|| fits(self.browser));
+        check(&|| has_contrast(self.browser));
+        check(&|| self.is_quiet(name));
         pictures_of(self.browser, name);
         self.browser.screen(1400, 900, false);
-        self.is_quiet(name);
     }
 
     /// Nothing is on the console: no script failed, and the page asked for nothing that the policy refuses.
@@ -109,7 +120,12 @@ async fn the_site_in_a_browser() {
     }
     let site = Site::start().await;
     let browser = Browser::start(Path::new(env!("CARGO_TARGET_TMPDIR")));
-    let reader = Reader { browser: &browser, url: format!("http://{}", site.address), axe: axe() };
+    let reader = Reader {
+        browser: &browser,
+        url: format!("http://{}", site.address),
+        axe: axe(),
+        failed: RefCell::default(),
+    };
     tokio::task::block_in_place(|| steps::an_empty_site(&reader));
     let gallery = gallery::fill(&site).await;
     tokio::task::block_in_place(|| {
@@ -120,5 +136,6 @@ async fn the_site_in_a_browser() {
         steps::without_scripts(&reader, &gallery);
         steps::a_problem_and_a_tombstone(&reader, &gallery, &site.admin);
     });
+    assert_eq!(reader.failed.into_inner(), Vec::<String>::new(), "pages that do not hold; why stands above");
     site.stop().await;
 }

@@ -38,11 +38,8 @@ async fn a_run_is_published_and_found() {
     assert_eq!(row["peak_per_accelerator"], total("decode-8192-4") / 4.0);
     assert_eq!(row["contexts"], json!([8192]));
 
-    let card = site.get(&format!("/r/{}/card.png", sample.id())).await.is(200);
-    assert!(card.body.starts_with(b"\x89PNG") && card.header("content-type") == "image/png");
-    site.get(&format!("/r/{}/card.svg", sample.id())).await.is(200);
-    let csv = site.get(&format!("/r/{}/cells.csv", sample.id())).await.is(200);
-    assert!(csv.header("content-disposition").starts_with("attachment"));
+    let short = site.get(&format!("/r/{}", sample.id())).await.is(308);
+    assert_eq!(short.header("location"), format!("/runs/{}", sample.id()));
 
     let artefacts = site.get(&format!("{path}/artefacts")).await.is(200).json();
     let address = artefacts["artefacts"][0]["address"].as_str().unwrap();

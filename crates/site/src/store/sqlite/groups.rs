@@ -1,6 +1,6 @@
 //! Runs of one group: who stands for it, what they say together, and whether they replicate each other.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
@@ -78,9 +78,9 @@ async fn save(
         .iter()
         .max_by_key(|(row, ..)| (row.evidence.level, row.published_at, &row.id))
         .map(|(row, ..)| row.id.clone());
-    let spread = replicates::spread(members.iter().map(|(row, ..)| row));
+    let spread = replicates::spread(&members.iter().map(|(row, ..)| row));
     let spread = serde_json::to_string(&spread).unwrap_or_else(|_| "{}".to_owned());
-    let submitters: BTreeMap<&str, ()> = members.iter().map(|(_, user, _)| (user.as_str(), ())).collect();
+    let submitters: BTreeSet<&str> = members.iter().map(|(_, user, _)| user.as_str()).collect();
     for (row, ..) in members {
         let is_lead = shelf != Shelf::Withdrawn && lead.as_deref() == Some(row.id.as_str());
         sqlx::query(
