@@ -112,7 +112,9 @@ fn hide(run: &mut Run, taken_out: &mut Vec<String>) {
         ("the reason of the state", &mut run.state_reason),
         ("the address", &mut run.target.url),
     ] {
-        field.iter_mut().for_each(|field| text(name, field));
+        if let Some(field) = field {
+            text(name, field);
+        }
     }
     run.remarks.iter_mut().for_each(|remark| text("a remark", remark));
     run.unknown.values_mut().for_each(|why| text("a reason", why));
