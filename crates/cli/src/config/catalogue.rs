@@ -64,11 +64,12 @@ impl Setting {
             None => return None,
         };
         let key = name.replace('-', "_");
-        let upper = |text: &str| text.replace(['-', '.'], "_").to_uppercase();
+        let upper = |text: &str| text.replace('-', "_").replace('.', "__").to_uppercase();
         let (section, variable) = match shared {
             _ if id == PRESET => (String::new(), "TOKOMETER_PRESET".to_owned()),
             Some(section) => (section.to_owned(), format!("TOKOMETER_{}", upper(&key))),
-            None => (path.join("."), format!("TOKOMETER_{}_{}", upper(&path.join(".")), upper(&key))),
+            // Two of them, or `agent --token-file` would be called as `run --agent-token-file` is.
+            None => (path.join("."), format!("TOKOMETER_{}__{}", upper(&path.join(".")), upper(&key))),
         };
         let kind = match arg.get_action() {
             ArgAction::SetTrue => Kind::Flag,

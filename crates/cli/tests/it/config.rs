@@ -8,7 +8,7 @@ use tokometer_record::Phase;
 use crate::support::{Ended, load, only_run, tokometer};
 
 /// Every option of `run`, with a value in the file, one in the environment, one on the command line.
-const RUN: [(&str, &str, &str, &str); 56] = [
+const RUN: [(&str, &str, &str, &str); 59] = [
     ("target.url", "'a:1'", "b:2", "c:3"),
     ("target.model", "'a'", "b", "c"),
     ("target.api_key_env", "'A'", "B", "C"),
@@ -31,6 +31,9 @@ const RUN: [(&str, &str, &str, &str); 56] = [
     ("machine.engine_build", "'a'", "b", "c"),
     ("machine.hardware", "'/a'", "/b", "/c"),
     ("machine.accelerators", "'/a'", "/b", "/c"),
+    ("machine.agent", "'a:1'", "b:2", "c:3"),
+    ("machine.agent_token_file", "'/a'", "/b", "/c"),
+    ("machine.agent_server_port", "1", "2", "3"),
     ("machine.include_hostname", "true", "no", ""),
     ("machine.no_machine", "true", "off", ""),
     ("matrix.contexts", "[1024, '2k']", "4k", "8k"),
