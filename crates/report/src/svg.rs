@@ -17,7 +17,7 @@ pub use scale::Scale;
 pub const SERIES: usize = 6;
 
 /// Shapes on a sheet of some size.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Drawing {
     body: String,
 }

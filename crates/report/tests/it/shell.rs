@@ -4,8 +4,8 @@ use scraper::Html;
 use tokometer_analysis::{CompareOptions, compare};
 use tokometer_record::page::embedded;
 use tokometer_report::{
-    Assets, COMMON_SCRIPT, COMPARE_SCRIPT, Data, EARLY, RUN_SCRIPT, STYLE, Shell, comparison_page, page,
-    run_page,
+    Assets, COMMON_SCRIPT, COMPARE_SCRIPT, Data, EARLY, RUN_SCRIPT, STYLE, Shell, cell_page, comparison_page,
+    page, plain_page, run_page,
 };
 
 use crate::html::{select, text};
@@ -23,6 +23,7 @@ fn site() -> Shell<'static> {
         assets: Assets::Linked { style: "/a/page.css", early: "/a/early.js", script: "/a/page.js" },
         data: Data::LeftOut,
         method: Some("/method/1.0"),
+        cells: Some("/r/1/cells/"),
         runs: &["/r/1", ""],
     }
 }
@@ -63,6 +64,32 @@ fn a_site_fills_the_slots() {
         let extra = usize::from(selector == "main > section");
         assert_eq!(select(&page, selector).len(), select(&file, selector).len() + extra, "{selector}");
     }
+}
+
+#[test]
+fn a_cell_has_a_page_of_its_own() {
+    let run = everything();
+    let made = details(&run);
+    let sheets = Html::parse_document(&run_page(&run, &made, &site()).unwrap());
+    assert!(!select(&sheets, ".sheet a[href='/r/1/cells/decode-8192-8']").is_empty());
+    let detail = made.iter().find(|detail| detail.cell == "decode-8192-8");
+    assert!(detail.is_some());
+    let shell = Shell { cells: None, ..site() };
+    let page = cell_page(&run, "decode-8192-8", detail, &shell).unwrap().unwrap();
+    let page = Html::parse_document(&page);
+    assert_eq!((select(&page, ".sheet").len(), select(&page, "svg.chart").len()), (1, 3));
+    assert!(select(&page, "style, script:not([src]):not([type])").is_empty());
+    assert_eq!(select(&page, ".banner").len(), usize::from(run.simulated));
+    assert!(cell_page(&run, "decode-1-1", None, &shell).unwrap().is_none());
+}
+
+#[test]
+fn a_page_of_the_site_stands_in_the_same_shell() {
+    let page = plain_page("Runs <b>", "<h1>All</h1>", &site()).unwrap();
+    let page = Html::parse_document(&page);
+    assert_eq!(text(&select(&page, "head > title")[0]), "Runs <b> · speed.example");
+    assert_eq!(select(&page, "main > h1").len(), 1);
+    assert_eq!(select(&page, "main > #replicates:last-child, footer #imprint").len(), 2);
 }
 
 #[test]

@@ -42,14 +42,12 @@ pub(super) async fn sign_in_page(State(app): State<App>, visitor: Visitor) -> Re
 /// Makes a session of a token.
 pub(super) async fn sign_in(State(app): State<App>, client: Client, form: Form) -> Result<Response, Problem> {
     client.may_try(&app)?;
-    match account::sign_in(&app, form.field("token")).await? {
-        Some(cookie) => Ok(([(SET_COOKIE, cookie)], Redirect::to("/")).into_response()),
-        None => {
-            client.was_wrong(&app);
-            let page = SignInPage { form_key: form.visitor.form_key(), refused: true };
-            frame(&app, &form.visitor)?.page(StatusCode::UNAUTHORIZED, "Sign in", &page)
-        }
+    if let Some(cookie) = account::sign_in(&app, form.field("token")).await? {
+        return Ok(([(SET_COOKIE, cookie)], Redirect::to("/")).into_response());
     }
+    client.was_wrong(&app);
+    let page = SignInPage { form_key: form.visitor.form_key(), refused: true };
+    frame(&app, &form.visitor)?.page(StatusCode::UNAUTHORIZED, "Sign in", &page)
 }
 
 pub(super) async fn sign_out(

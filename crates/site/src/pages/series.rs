@@ -258,14 +258,17 @@ fn cut(version: &str) -> String {
     }
 }
 
-/// Versions by their numbers: 0.9 comes before 0.10.
+/// Versions by their numbers: 0.9 comes before 0.10, b4500 before b10000.
 fn by_version(one: &str, other: &str) -> Ordering {
-    let parts = |text: &str| -> Vec<(u64, String)> {
+    let parts = |text: &str| -> Vec<(String, u64, String)> {
         text.trim_start_matches('v')
             .split(['.', '-', '+', '_'])
             .map(|part| {
-                let digits: String = part.chars().take_while(char::is_ascii_digit).collect();
-                (digits.parse().unwrap_or(0), part[digits.len()..].to_owned())
+                let is_digit = |letter: char| letter.is_ascii_digit();
+                let (word, rest) = part.split_at(part.find(is_digit).unwrap_or(part.len()));
+                let (digits, rest) =
+                    rest.split_at(rest.find(|letter| !is_digit(letter)).unwrap_or(rest.len()));
+                (word.to_owned(), digits.parse().unwrap_or(0), rest.to_owned())
             })
             .collect()
     };
@@ -278,9 +281,9 @@ mod tests {
 
     #[test]
     fn versions_go_by_their_numbers() {
-        let mut versions = ["0.10.0", "0.9.1", "v0.9.0", "0.9.1rc1", "b4500", "unknown"];
+        let mut versions = ["0.10.0", "0.9.1", "b10000", "v0.9.0", "0.9.1rc1", "b4500", "unknown"];
         versions.sort_by(|one, other| by_version(one, other));
-        assert_eq!(versions, ["b4500", "unknown", "v0.9.0", "0.9.1", "0.9.1rc1", "0.10.0"]);
+        assert_eq!(versions, ["v0.9.0", "0.9.1", "0.9.1rc1", "0.10.0", "b4500", "b10000", "unknown"]);
     }
 
     #[test]

@@ -12,6 +12,7 @@ mod gallery;
 mod lists;
 mod moderation;
 mod operations;
+mod pages;
 mod publishing;
 mod sample;
 mod site;
