@@ -103,7 +103,7 @@ impl Default for Limits {
             receiving: 8,
             loose_time: Duration::from_secs(24 * 3600),
             reads: Rate::new(600.0, 100.0),
-            uploads: Rate::new(600.0, 10.0),
+            uploads: Rate::new(2000.0, 50.0),
             reports: Rate::new(5.0, 0.05),
             attempts: Rate::new(20.0, 0.2),
         }

@@ -26,8 +26,8 @@ pub(crate) struct Plan {
     pub(crate) ttft_ns: u64,
     /// Time between tokens of a stream, ns.
     pub(crate) step_ns: u64,
-    /// Moves stamps by up to so many ns, so that no two runs have the same.
-    pub(crate) jitter_ns: u64,
+    /// Moves each stamp by less than 1 µs, so that no two runs have the same.
+    pub(crate) seed: u64,
     /// What the server counts for each token of ours.
     pub(crate) counted: Option<f64>,
     pub(crate) simulated: bool,
@@ -44,7 +44,7 @@ impl Default for Plan {
             engine_version: "0.33.0".to_owned(),
             ttft_ns: 500 * MS,
             step_ns: 10 * MS,
-            jitter_ns: (id.as_u128() % 1_000_003) as u64,
+            seed: id.as_u128() as u64,
             counted: Some(1.0),
             simulated: false,
         }
@@ -170,7 +170,7 @@ impl Plan {
         row.cached_tokens = Some(0);
         row.completion_tokens = Some(1);
         (row.reads, row.events) = (1, 1);
-        row.end_ns = 300 * MS + self.jitter_ns;
+        row.end_ns = 300 * MS + noise(self.seed, 0);
         let events = vec![event(0, row.end_ns, 1)];
         CellTrace { meta, requests: vec![row], events, samples: Vec::new() }
     }
@@ -187,8 +187,7 @@ impl Plan {
                 let mut arrival = send + self.ttft_ns;
                 let mut tokens = 0;
                 for number in 0..451_u64 {
-                    // Jitter that sums up to nothing, but tells runs apart.
-                    let stamp = arrival + (self.jitter_ns * (number + 1)) % 997;
+                    let stamp = arrival + noise(self.seed, number);
                     if stamp >= end {
                         row.outcome = Outcome::Cut;
                         row.finish_reason = None;
@@ -229,6 +228,14 @@ impl Plan {
         }
         trace
     }
+}
+
+/// Less than 1000, by a seed and a number (the mixing of SplitMix64).
+fn noise(seed: u64, number: u64) -> u64 {
+    let mut value = seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    (value ^ (value >> 31)) % 1000
 }
 
 fn settings() -> Settings {
