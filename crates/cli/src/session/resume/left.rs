@@ -47,8 +47,11 @@ fn again(
     series: Option<&Telemetry>,
 ) -> anyhow::Result<Cell> {
     let trace = folder.load_trace(file)?;
-    let machine = series.and_then(|series| tokometer_analysis::telemetry::machine(series, &trace));
-    let machine = machine.or_else(|| cell.telemetry.clone());
+    // Without the series, that of the repeat which stands for the cell, as `verify` has it.
+    let machine = match series {
+        Some(series) => tokometer_analysis::telemetry::machine(series, &trace),
+        None => cell.telemetry.clone(),
+    };
     let context = Context {
         telemetry: machine.as_ref().map(Into::into),
         ..Context::of(run, cell.phase, cell.context_nominal)
