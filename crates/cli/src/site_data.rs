@@ -12,9 +12,10 @@ const ADDRESS_FILE: &str = "address";
 /// Variable that names the folder.
 pub(crate) const VARIABLE: &str = "TOKOMETER_SITE_DATA";
 
-/// The folder: the one that was named, else the user's.
+/// The folder: the one that was named, also by the variable, else the user's.
 pub(crate) fn folder(named: Option<PathBuf>) -> anyhow::Result<PathBuf> {
-    named.or_else(usual).ok_or_else(|| {
+    let of_variable = || std::env::var_os(VARIABLE).filter(|value| !value.is_empty()).map(PathBuf::from);
+    named.or_else(of_variable).or_else(usual).ok_or_else(|| {
         Hinted::usage("there is no home folder to keep the site's data in", "name a folder with --data DIR")
             .into()
     })

@@ -90,6 +90,7 @@ thread_local! {
 
 /// The mapping as this thread last sampled it.
 #[derive(Debug, Clone, Copy)]
+#[expect(clippy::struct_field_names, reason = "the unit of raw numbers stands in their names")]
 struct Mapping {
     /// When it did, in raw monotonic time; 0 if it never did.
     sampled_ns: u64,

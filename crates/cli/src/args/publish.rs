@@ -6,7 +6,7 @@ use clap::Args;
 
 /// Which site, and as whom.
 #[derive(Debug, Clone, Default, Args)]
-#[command(next_help_heading = "Site")]
+#[command(next_help_heading = "Publishing")]
 pub(crate) struct SiteOptions {
     /// File that holds the token (default: TOKOMETER_TOKEN, or that of a site on this host)
     #[arg(long, value_name = "FILE")]
@@ -35,7 +35,7 @@ pub(crate) struct PublishArgs {
     #[arg(required_unless_present = "queued")]
     pub(crate) run: Option<PathBuf>,
     /// Address of the site (default: the site on this host)
-    #[arg(long, value_name = "URL", env = "TOKOMETER_SITE")]
+    #[arg(long, value_name = "URL", help_heading = "Publishing")]
     pub(crate) site: Option<String>,
     /// Send what is in the queue
     #[arg(long, conflicts_with_all = ["run", "show"])]

@@ -31,8 +31,8 @@ pub(crate) struct ServeArgs {
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct DataArgs {
-    /// Folder of the site's data [default: the user's data folder]
-    #[arg(long, value_name = "DIR", env = "TOKOMETER_SITE_DATA")]
+    /// Folder of the site's data (default: the variable TOKOMETER_SITE_DATA, else the user's data folder)
+    #[arg(long, value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
 }
 

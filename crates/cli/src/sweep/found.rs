@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use tokometer_record::{Cell, Run, RunFolder, RunState};
+use tokometer_record::{Run, RunFolder, RunState};
 
 use crate::out;
 

@@ -18,7 +18,10 @@ fn parse(text: &str) -> Sweep {
 }
 
 fn refusal(text: &str) -> String {
-    Sweep::parse(text, &known()).map(|sweep| panic!("{sweep:?}")).unwrap_or_else(|error| error.to_string())
+    match Sweep::parse(text, &known()) {
+        Ok(sweep) => panic!("{sweep:?}"),
+        Err(error) => error.to_string(),
+    }
 }
 
 fn names(sweep: &Sweep) -> Vec<&str> {
@@ -164,7 +167,7 @@ fn what_is_not_known_is_an_error_that_names_what_is_near() {
             assert!(error.contains(word), "{word:?} in {error:?} of {text:?}");
         }
     }
-    let many = (0..MOST_ENTRIES + 1).map(|value| value.to_string()).collect::<Vec<_>>().join(",");
+    let many = (0..=MOST_ENTRIES).map(|value| value.to_string()).collect::<Vec<_>>().join(",");
     assert!(refusal(&format!("[[entry]]\nurl='{{a}}'\ngrid.a=[{many}]")).contains("1000"));
 }
 

@@ -72,6 +72,7 @@ mod tests {
             concurrency: 1,
             max_output_tokens: 20,
             repeat: None,
+            segment: None,
             duration_seconds: 1.0,
             window_start_ns: None,
             window_end_ns: None,

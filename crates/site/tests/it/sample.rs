@@ -138,6 +138,7 @@ impl Plan {
             concurrency,
             max_output_tokens: if decode { 451 } else { 1 },
             repeat: None,
+            segment: None,
             duration_seconds: if decode { 10.0 } else { 0.0 },
             window_start_ns: decode.then_some(5 * SECOND),
             window_end_ns: decode.then_some(15 * SECOND),
