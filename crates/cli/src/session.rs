@@ -107,7 +107,7 @@ impl Session {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let code = runtime.block_on(async {
             let publication = publication::Publication::prepare(&self.output).await?;
-            let (code, folder) = self.make(clock).await?;
+            let (code, folder) = Box::pin(self.make(clock)).await?;
             match (publication, folder) {
                 (Some(publication), Some(folder)) => publication.publish(&folder, code).await,
                 _ => Ok(code),

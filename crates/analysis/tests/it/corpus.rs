@@ -380,6 +380,9 @@ fn runs_that_were_damaged_do_not_hold_and_badly_measured_ones_do() {
     }
 }
 
+/// A change of a record that must not go by.
+type Edit = fn(&mut Run);
+
 #[test]
 fn an_edited_reading_of_the_machine_is_found() {
     let folder = RunFolder::open(&runs().join(THROTTLED)).unwrap();
@@ -393,7 +396,7 @@ fn an_edited_reading_of_the_machine_is_found() {
         found.of_level(Level::Failure).filter_map(|failure| failure.path.clone()).collect::<Vec<String>>()
     };
     assert!(failures(&run).is_empty());
-    let edits: [(fn(&mut Run), &str); 6] = [
+    let edits: [(Edit, &str); 6] = [
         (|run| run.cells[0].telemetry.as_mut().unwrap().slowed_share = Some(0.0), "telemetry.slowed_share"),
         (|run| run.cells[0].telemetry = None, "telemetry"),
         (

@@ -37,7 +37,7 @@ pub(super) async fn look(
     } else if let Some(url) = &args.join.agent {
         Some(ask(url, args, target, run, clock).await?)
     } else {
-        find(args, run)?.map(Source::Local)
+        find(args, run)?.map(Box::new).map(Source::Local)
     };
     state(args, run)?;
     if run.launch_command.is_some() {

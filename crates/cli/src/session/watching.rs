@@ -16,7 +16,7 @@ const TRIES: usize = 3;
 /// Where a machine is read.
 pub(super) enum Source {
     /// Here.
-    Local(Machine),
+    Local(Box<Machine>),
     /// On the server's host.
     Agent(Box<Joined>),
 }

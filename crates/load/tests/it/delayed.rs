@@ -182,7 +182,7 @@ async fn what_arrived_in_the_window_is_read_however_late_the_client_is() {
     assert!(read >= held.written_in_time(), "{read} of {} tokens", held.written_in_time());
     let cut = held.trace.requests.iter().filter(|row| row.outcome == Outcome::Cut);
     for row in cut {
-        let last = held.trace.events.iter().filter(|event| event.request == row.request).next_back();
+        let last = held.trace.events.iter().rfind(|event| event.request == row.request);
         assert!(last.is_none_or(|event| event.arrival_ns <= row.end_ns), "{row:?} {last:?}");
     }
 }

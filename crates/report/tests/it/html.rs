@@ -23,7 +23,8 @@ pub(crate) fn parsed(run: &Run) -> Html {
 
 #[test]
 fn pages_are_well_formed() {
-    for run in vec![h200(), crate::support::rtx(), everything(), hostile(), only_prefill()] {
+    for run in [h200, crate::support::rtx, everything, hostile, only_prefill] {
+        let run = run();
         let page = parsed(&run);
         assert!(page.errors.is_empty(), "{:?}", page.errors);
         let mut ids: Vec<&str> =

@@ -206,7 +206,7 @@ async fn vllm_tells_what_hybrid_models_take() {
         assert_eq!(target.capacity.kv_tokens_per_rank, [0_u64; 0]);
         let blocks = target.capacity.kv_blocks.unwrap();
         assert!((blocks.fixed_per_request - 17.5).abs() < 0.1, "{blocks:?}");
-        most.push((1..).take_while(|requests| blocks.needed(*requests, 8192) <= blocks.blocks).count());
+        most.push((1..1000).take_while(|requests| blocks.needed(*requests, 8192) <= blocks.blocks).count());
     }
     assert_eq!(most, [31, 31], "at 8K, where the figure in tokens alone says 131 for the second");
 }
