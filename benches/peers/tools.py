@@ -177,7 +177,7 @@ class Tokometer(Tool):
 
     def version(self):
         told = subprocess.run([self.binary, "--version"], capture_output=True, text=True, check=True)
-        return told.stdout.split()[-1]
+        return told.stdout.split()[1]
 
     def environment(self):
         return dict(os.environ)
