@@ -33,9 +33,10 @@ pub(crate) struct OutputArgs {
     /// Publish the run on the site at this address when it is measured; the token is checked before
     #[arg(long, value_name = "URL", conflicts_with = "dry_run")]
     pub(crate) publish: Option<String>,
-    #[command(flatten)]
-    pub(crate) site: SiteOptions,
     /// Do not ask before starting
     #[arg(long, short = 'y')]
     pub(crate) yes: bool,
+    // Last: its heading would be that of what follows.
+    #[command(flatten)]
+    pub(crate) site: SiteOptions,
 }

@@ -8,7 +8,7 @@ use tokometer_record::Phase;
 use crate::support::{Ended, load, only_run, tokometer};
 
 /// Every option of `run`, with a value in the file, one in the environment, one on the command line.
-const RUN: [(&str, &str, &str, &str); 59] = [
+const RUN: [(&str, &str, &str, &str); 64] = [
     ("target.url", "'a:1'", "b:2", "c:3"),
     ("target.model", "'a'", "b", "c"),
     ("target.api_key_env", "'A'", "B", "C"),
@@ -67,6 +67,11 @@ const RUN: [(&str, &str, &str, &str); 59] = [
     ("output.plain", "true", "false", ""),
     ("output.quiet", "true", "false", ""),
     ("output.yes", "true", "false", ""),
+    ("output.publish", "'http://a'", "http://b", "http://c"),
+    ("publishing.token_file", "'/a'", "/b", "/c"),
+    ("publishing.keep_address", "true", "false", ""),
+    ("publishing.site_cacert", "'/a'", "/b", "/c"),
+    ("publishing.without_tls", "true", "false", ""),
     ("resume.resume", "'/a'", "/b", "/c"),
 ];
 /// Options of `run` that need others, or whose values are tried elsewhere.
