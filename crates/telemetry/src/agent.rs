@@ -6,8 +6,8 @@
 //! |---|---|
 //! | `/v1/health` | that it runs, its version |
 //! | `/v1/clock` | its clock, for the offset between the two hosts |
-//! | `/v1/inventory?port=&salt=&hostname=` | host, accelerators, the process that serves at a port ([`Report`]) |
-//! | `/v1/telemetry?run=&port=&watch=&devices=&host=&now=` | readings since those that the caller has ([`Piece`]) |
+//! | `/v1/inventory?port=&salt=&hostname=` | host, accelerators, the process that serves at a port (`Report`) |
+//! | `/v1/telemetry?run=&port=&watch=&devices=&host=&now=` | readings since those that the caller has (`Piece`) |
 //!
 //! Reading begins with the first request for telemetry of a run, and ends when nobody has asked for a while.
 
