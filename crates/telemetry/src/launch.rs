@@ -21,6 +21,8 @@ use group::Group;
 const TAIL: usize = 20;
 /// Between two looks at what is still there.
 const LOOK: Duration = Duration::from_millis(20);
+/// The longest that the log is waited for once its process has ended.
+const CATCH_UP: Duration = Duration::from_secs(1);
 /// Servers that run, for the end of a process that must end at once.
 static RUNNING: Mutex<Vec<u32>> = Mutex::new(Vec::new());
 
@@ -103,8 +105,21 @@ impl Launched {
         self.group.look();
         if self.ended.is_none() {
             self.ended = self.child.try_wait().ok().flatten();
+            if self.ended.is_some() {
+                self.catch_up();
+            }
         }
         self.ended
+    }
+
+    /// Lets the log take in what was written before the process ended. A child that lives on keeps the pipe open, so
+    /// that this has a limit.
+    fn catch_up(&self) {
+        let mut waited = Duration::ZERO;
+        while waited < CATCH_UP && self.reader.as_ref().is_some_and(|reader| !reader.is_finished()) {
+            std::thread::sleep(LOOK);
+            waited += LOOK;
+        }
     }
 
     /// Asks it and its children to end, and ends what is left after `patience`.
