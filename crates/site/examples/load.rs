@@ -116,7 +116,8 @@ async fn load(runs: usize, time: Duration) {
 }
 
 /// What readers ask of lists.
-const QUESTIONS: [&str; 6] = [
+const QUESTIONS: [&str; 7] = [
+    "/",
     "/api/v1/runs",
     "/api/v1/facets",
     "/api/v1/runs?model=example%2FModel-7&goal=peak",
