@@ -23,8 +23,21 @@ impl Publication {
         let run = folder.load_run()?;
         let mut publication =
             Publication { document: folder.load_document()?, removed: Vec::new(), files: files(&run) };
-        look(&mut publication.document, "", &mut publication.removed);
+        publication.look_once_more();
         Ok(publication)
+    }
+
+    fn look_once_more(&mut self) {
+        look(&mut self.document, "", &mut self.removed);
+        // Fields that a user chose the names of: a name tells a secret that its value does not look like.
+        for name in ["request_json", "request_fields"] {
+            let Some(value) = self.document.pointer_mut(&format!("/settings/{name}")) else { continue };
+            let clean = redact::json(value.clone());
+            if clean != *value {
+                *value = clean;
+                self.removed.push(format!("settings.{name}"));
+            }
+        }
     }
 
     /// Every text in it that is not one of its own words, and the files, to be read before they go.
@@ -98,5 +111,26 @@ fn texts(path: &str, value: &Value, lines: &mut Vec<String>) {
             }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_secret_that_only_its_name_tells_is_not_published() {
+        let document = json!({"settings": {
+            "request_json": {"api_key": "hunter2", "top_k": 20},
+            "request_fields": {"metadata": {"password": "swordfish"}},
+        }});
+        let mut publication = Publication { document, removed: Vec::new(), files: Vec::new() };
+        publication.look_once_more();
+        let text = publication.document.to_string();
+        assert!(!text.contains("hunter2") && !text.contains("swordfish"), "{text}");
+        assert_eq!(publication.document["settings"]["request_json"]["top_k"], 20);
+        assert_eq!(publication.removed, ["settings.request_json", "settings.request_fields"]);
     }
 }
