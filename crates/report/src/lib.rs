@@ -30,6 +30,7 @@ use tokometer_record::compat::Compat;
 use tokometer_record::reanalysis::Reanalysis;
 use tokometer_record::{CellDetail, Comparison, Run, SweepSummary, Verification};
 
+pub use csp::base64;
 pub use definitions::Definition;
 pub use format::{Format, Picture, Terminal};
 pub use shell::{Assets, COMMON_SCRIPT, COMPARE_SCRIPT, Data, EARLY, RUN_SCRIPT, STYLE, Shell};

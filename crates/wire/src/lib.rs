@@ -41,6 +41,7 @@ mod ndjson;
 pub mod redact;
 mod repetition;
 pub mod response;
+mod service;
 mod socket;
 mod source;
 pub mod sse;
@@ -59,5 +60,6 @@ pub use exchange::{
 };
 pub use failure::{Failure, FailureKind};
 pub use headers::{Headers, Secret};
+pub use service::ServiceClient;
 pub use socket::Stamp;
 pub use url::{Scheme, TargetUrl};

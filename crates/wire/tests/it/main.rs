@@ -11,6 +11,7 @@ mod metrics;
 mod mutations;
 mod redact;
 mod secrets;
+mod service;
 mod stamps;
 mod stream;
 mod support;

@@ -42,7 +42,7 @@ pub(crate) fn certificates() -> (Arc<ServerConfig>, NamedTempFile) {
 }
 
 /// Serves connections over TLS, each by one script; a handshake that fails ends its connection.
-async fn scripted_tls(config: Arc<ServerConfig>, scripts: Vec<Vec<Act>>) -> (u16, JoinHandle<()>) {
+pub(crate) async fn scripted_tls(config: Arc<ServerConfig>, scripts: Vec<Vec<Act>>) -> (u16, JoinHandle<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     let acceptor = TlsAcceptor::from(config);
@@ -65,7 +65,7 @@ fn connector(host: &str, port: u16, tls: &TlsOptions) -> Connector {
     Connector::new(target, tls, Headers::new(), Clock::start(), timeouts(Duration::from_secs(60))).unwrap()
 }
 
-fn trusting(file: &NamedTempFile) -> TlsOptions {
+pub(crate) fn trusting(file: &NamedTempFile) -> TlsOptions {
     TlsOptions { insecure: false, ca_certificate: Some(file.path().to_owned()) }
 }
 
