@@ -15,6 +15,8 @@ pub(crate) mod run;
 pub(crate) mod sim;
 #[cfg(feature = "site")]
 pub(crate) mod site;
+#[cfg(feature = "site")]
+pub(crate) mod storage;
 pub(crate) mod sweep;
 pub(crate) mod target;
 pub(crate) mod tool;

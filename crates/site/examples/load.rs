@@ -22,7 +22,7 @@ use tokometer_site::domain::{
     CellRow, Evidence, EvidenceLevel, Headline, NewRun, Publication, RunRow, Shelf,
 };
 use tokometer_site::store::{SqliteStore, Store};
-use tokometer_site::{Config, Limits, Rate, Server};
+use tokometer_site::{Config, Limits, Rate, Server, Storage};
 use uuid::Uuid;
 
 #[expect(dead_code, reason = "tests use the rest")]
@@ -67,6 +67,7 @@ async fn load(runs: usize, time: Duration) {
         data: folder.path().to_owned(),
         base_url: None,
         behind_proxy: false,
+        storage: Storage::Folder,
         limits,
     };
     let (server, _) = tokometer_site::start(config.clone()).await.expect("a site");

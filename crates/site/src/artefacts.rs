@@ -1,17 +1,26 @@
-//! Files by the hash of their content.
+//! Files by the hash of their content: in a folder of this host, or in an object store.
 
-use std::fs::{self, File};
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+mod folder;
+mod s3;
+
+use std::io;
+use std::sync::Arc;
 
 use async_trait::async_trait;
+use axum::body::Body;
 use bytes::Bytes;
 use tokometer_record::store::sha256;
-use uuid::Uuid;
+
+use crate::config::{Config, Storage};
+use crate::start::SiteError;
+
+pub use folder::ArtefactFolder;
+pub use s3::{BucketStyle, KeySource, Keys, S3Artefacts, S3Error, S3Options};
 
 /// A place for files that are named by the SHA-256 of their content, in hex.
 ///
-/// A file is there whole or not at all, and once there it never changes.
+/// A file is there whole or not at all, and once there it never changes. Should it have been changed from outside, it
+/// is refused when it is read: an error of the kind `InvalidData`.
 #[async_trait]
 pub trait Artefacts: Send + Sync {
     /// Keeps a file; one that is there already is left as it is. The name must be the content's hash.
@@ -20,11 +29,64 @@ pub trait Artefacts: Send + Sync {
     /// A file's content; `None` where there is no such file.
     async fn get(&self, name: &Hash) -> io::Result<Option<Bytes>>;
 
+    /// A file's content for a reader who takes it piece by piece; `None` where there is no such file. Where it is not
+    /// held in memory whole, the last piece comes only once all of it was seen to be right.
+    async fn open(&self, name: &Hash) -> io::Result<Option<Reading>> {
+        let content = self.get(name).await?;
+        Ok(content.map(|content| Reading { bytes: content.len() as u64, body: Body::from(content) }))
+    }
+
+    /// True if a file of that name is there, whatever its content.
+    async fn is_there(&self, name: &Hash) -> io::Result<bool>;
+
     /// Removes a file; one that is not there is no failure.
     async fn remove(&self, name: &Hash) -> io::Result<()>;
 
-    /// Answers if a file can be kept.
+    /// Answers if a file can be kept, as far as can be told without leaving one.
     async fn ready(&self) -> io::Result<()>;
+}
+
+/// A file that is being read.
+#[derive(Debug)]
+pub struct Reading {
+    /// Its length.
+    pub bytes: u64,
+    /// Its content.
+    pub body: Body,
+}
+
+/// The place that a site is configured to use, after a look whether it can be used.
+pub(crate) async fn open(config: &Config) -> Result<Arc<dyn Artefacts>, SiteError> {
+    match &config.storage {
+        Storage::Folder => {
+            let folder = ArtefactFolder::open(&config.artefacts())
+                .map_err(|source| SiteError::Write { path: config.artefacts(), source })?;
+            Ok(Arc::new(folder))
+        }
+        Storage::S3(options) => {
+            let store = S3Artefacts::open(options)?;
+            store.check().await?;
+            Ok(Arc::new(store))
+        }
+    }
+}
+
+/// The same, for a command that reads alone, beside a server that may write.
+pub(crate) fn reading(config: &Config) -> Result<Arc<dyn Artefacts>, SiteError> {
+    match &config.storage {
+        Storage::Folder => Ok(Arc::new(ArtefactFolder::reading(&config.artefacts()))),
+        Storage::S3(options) => Ok(Arc::new(S3Artefacts::open(options)?)),
+    }
+}
+
+/// A content that is what its name says, or the refusal.
+fn verified(name: &Hash, content: Bytes) -> io::Result<Bytes> {
+    if Hash::of(&content) == *name { Ok(content) } else { Err(altered(name)) }
+}
+
+fn altered(name: &Hash) -> io::Error {
+    let text = format!("the file {} is not what its name says: it was changed or damaged", name.as_str());
+    io::Error::new(io::ErrorKind::InvalidData, text)
 }
 
 /// A SHA-256 in hex: 64 digits, lower case. It can't lead to another place.
@@ -53,99 +115,18 @@ impl Hash {
     pub fn as_str(&self) -> &str {
         &self.0
     }
-}
 
-/// Files in a folder of this host: `ab/abcd…`.
-#[derive(Debug, Clone)]
-pub struct ArtefactFolder {
-    root: PathBuf,
-}
-
-impl ArtefactFolder {
-    /// Opens the folder, or makes it, and clears away what a killed process left half-written.
-    pub fn open(root: &Path) -> io::Result<ArtefactFolder> {
-        let folder = ArtefactFolder { root: root.to_owned() };
-        let begun = folder.begun();
-        if begun.exists() {
-            fs::remove_dir_all(&begun)?;
-        }
-        fs::create_dir_all(&begun)?;
-        Ok(folder)
+    /// Its first two digits: names of folders, so that none has too many entries.
+    fn shelf(&self) -> &str {
+        &self.0[..2]
     }
 
-    /// The folder as it is, for reading alone.
-    pub(crate) fn reading(root: &Path) -> ArtefactFolder {
-        ArtefactFolder { root: root.to_owned() }
+    /// The 32 bytes.
+    fn bytes(&self) -> Vec<u8> {
+        let digits = self.0.as_bytes();
+        let value = |digit: u8| if digit.is_ascii_digit() { digit - b'0' } else { digit - b'a' + 10 };
+        digits.chunks_exact(2).map(|pair| value(pair[0]) << 4 | value(pair[1])).collect()
     }
-
-    /// Where files are written before they have their name.
-    fn begun(&self) -> PathBuf {
-        self.root.join("begun")
-    }
-
-    fn path(&self, name: &Hash) -> PathBuf {
-        self.root.join(&name.0[..2]).join(&name.0)
-    }
-
-    fn write(&self, name: &Hash, content: &[u8]) -> io::Result<()> {
-        let path = self.path(name);
-        if path.exists() {
-            return Ok(());
-        }
-        let temporary = self.begun().join(Uuid::now_v7().to_string());
-        let folder = self.root.join(&name.0[..2]);
-        let write = || -> io::Result<()> {
-            let mut file = File::create(&temporary)?;
-            file.write_all(content)?;
-            file.sync_all()?;
-            drop(file);
-            fs::create_dir_all(&folder)?;
-            fs::rename(&temporary, &path)?;
-            // The names too must last through a crash of the machine.
-            File::open(&folder)?.sync_all()?;
-            File::open(&self.root)?.sync_all()
-        };
-        write().inspect_err(|_| {
-            // What is left of a failed write takes the space that may be missing.
-            let _ = fs::remove_file(&temporary);
-        })
-    }
-}
-
-#[async_trait]
-impl Artefacts for ArtefactFolder {
-    async fn put(&self, name: &Hash, content: Bytes) -> io::Result<()> {
-        let (this, name) = (self.clone(), name.clone());
-        blocking(move || this.write(&name, &content)).await
-    }
-
-    async fn get(&self, name: &Hash) -> io::Result<Option<Bytes>> {
-        let path = self.path(name);
-        blocking(move || match fs::read(&path) {
-            Ok(content) => Ok(Some(Bytes::from(content))),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error),
-        })
-        .await
-    }
-
-    async fn remove(&self, name: &Hash) -> io::Result<()> {
-        let path = self.path(name);
-        blocking(move || match fs::remove_file(&path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => Ok(()),
-        })
-        .await
-    }
-
-    async fn ready(&self) -> io::Result<()> {
-        let probe = self.begun().join("probe");
-        blocking(move || fs::write(&probe, b"?").and_then(|()| fs::remove_file(&probe))).await
-    }
-}
-
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> io::Result<T> + Send + 'static) -> io::Result<T> {
-    tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| Err(io::Error::other(error)))
 }
 
 #[cfg(test)]
@@ -160,21 +141,7 @@ mod tests {
         {
             assert_eq!(Hash::parse(text), None, "{text:?}");
         }
-    }
-
-    #[tokio::test]
-    async fn what_is_put_in_comes_out() {
-        let root = tempfile::tempdir().unwrap();
-        let folder = ArtefactFolder::open(root.path()).unwrap();
         let name = Hash::of(b"content");
-        assert_eq!(folder.get(&name).await.unwrap(), None);
-        folder.put(&name, Bytes::from_static(b"content")).await.unwrap();
-        folder.put(&name, Bytes::from_static(b"content")).await.unwrap();
-        assert_eq!(folder.get(&name).await.unwrap().as_deref(), Some(b"content".as_slice()));
-        folder.ready().await.unwrap();
-        folder.remove(&name).await.unwrap();
-        folder.remove(&name).await.unwrap();
-        assert_eq!(folder.get(&name).await.unwrap(), None);
-        assert_eq!(fs::read_dir(folder.begun()).unwrap().count(), 0);
+        assert_eq!(Hash::hex(&name.bytes()), name.as_str());
     }
 }

@@ -4,6 +4,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::artefacts::S3Options;
+
 /// What the site is started with.
 #[derive(Debug, Clone)]
 pub struct Config {
@@ -16,8 +18,20 @@ pub struct Config {
     pub base_url: Option<String>,
     /// True behind a reverse proxy of one's own, which sets `X-Forwarded-For`: its last entry is then the client.
     pub behind_proxy: bool,
+    /// Where files by hash are kept.
+    pub storage: Storage,
     /// Bounds on what clients can use up.
     pub limits: Limits,
+}
+
+/// Where files by hash are kept.
+#[derive(Debug, Clone, Default)]
+pub enum Storage {
+    /// In the data folder.
+    #[default]
+    Folder,
+    /// In an object store, which several servers can share.
+    S3(Box<S3Options>),
 }
 
 /// How often one client may do something: so many at once, and so many a second on average.

@@ -8,13 +8,14 @@
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), tokometer_site::SiteError> {
-//! use tokometer_site::{Config, Limits};
+//! use tokometer_site::{Config, Limits, Storage};
 //!
 //! let config = Config {
 //!     listen: ([127, 0, 0, 1], 0).into(),
 //!     data: "site".into(),
 //!     base_url: None,
 //!     behind_proxy: false,
+//!     storage: Storage::Folder,
 //!     limits: Limits::default(),
 //! };
 //! let (server, _) = tokometer_site::start(config).await?;
@@ -49,7 +50,9 @@ mod trust;
 mod web;
 
 pub use app::App;
-pub use artefacts::{ArtefactFolder, Artefacts, Hash};
-pub use config::{Config, Limits, Rate};
+pub use artefacts::{
+    ArtefactFolder, Artefacts, BucketStyle, Hash, KeySource, Keys, Reading, S3Artefacts, S3Error, S3Options,
+};
+pub use config::{Config, Limits, Rate, Storage};
 pub use server::Server;
 pub use start::{SiteError, Started, open_store, start};

@@ -171,6 +171,14 @@ impl From<StoreError> for Problem {
 impl From<std::io::Error> for Problem {
     fn from(error: std::io::Error) -> Problem {
         tracing::error!(error = %error, "the artefacts failed");
+        if error.kind() == std::io::ErrorKind::InvalidData {
+            return Problem::new(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "damaged_file",
+                "a file of the site is no longer what its name says, so it is not used",
+                "tell the operator, who can put it back from a backup",
+            );
+        }
         Problem::unavailable()
     }
 }

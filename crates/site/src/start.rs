@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::account::ensure_admin;
 use crate::app::App;
-use crate::artefacts::ArtefactFolder;
+use crate::artefacts::{self, S3Error};
 use crate::config::Config;
 use crate::secret::NoRandomness;
 use crate::server::Server;
@@ -46,6 +46,9 @@ pub enum SiteError {
         /// What the system says.
         source: io::Error,
     },
+    /// The object store can't be used.
+    #[error(transparent)]
+    ObjectStore(#[from] S3Error),
     /// No secret can be made.
     #[error(transparent)]
     Randomness(#[from] NoRandomness),
@@ -76,8 +79,7 @@ pub struct Started {
 pub async fn start(mut config: Config) -> Result<(Server, Started), SiteError> {
     make_folder(&config.data)?;
     let store = SqliteStore::open(&config.database()).await?;
-    let artefacts = ArtefactFolder::open(&config.artefacts())
-        .map_err(|source| SiteError::Write { path: config.artefacts(), source })?;
+    let artefacts = artefacts::open(&config).await?;
     let new_token = ensure_admin(&store, &config.admin_token()).await?;
     let listener = tokio::net::TcpListener::bind(config.listen)
         .await
@@ -85,7 +87,7 @@ pub async fn start(mut config: Config) -> Result<(Server, Started), SiteError> {
     // Port 0 took a free one.
     config.listen =
         listener.local_addr().map_err(|source| SiteError::Listen { address: config.listen, source })?;
-    let app = App::new(Arc::new(store), Arc::new(artefacts), config);
+    let app = App::new(Arc::new(store), artefacts, config);
     Ok((Server::new(listener, app), Started { new_token }))
 }
 

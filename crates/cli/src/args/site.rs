@@ -5,12 +5,15 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+use super::storage::StorageArgs;
+
 #[derive(Debug, Args)]
 #[command(
     after_help = "On an empty folder the first start makes the database and the admin, whose token lies in the folder \
                   (admin-token, readable by its owner alone). TLS is for a reverse proxy in front: give the address \
                   that readers use with --url, and --behind-proxy.\n\nExamples:\n  tokometer serve\n  \
-                  tokometer serve --listen 127.0.0.1:8787 --data /srv/tokometer --url https://bench.example.org --behind-proxy"
+                  tokometer serve --listen 127.0.0.1:8787 --data /srv/tokometer --url https://bench.example.org --behind-proxy\n  \
+                  tokometer serve --artefacts s3://runs/site --s3-endpoint http://10.0.0.5:9000"
 )]
 pub(crate) struct ServeArgs {
     /// Address to listen on; port 0 takes a free one
@@ -27,6 +30,8 @@ pub(crate) struct ServeArgs {
     /// What the log holds: error, warn, info, debug
     #[arg(long, value_name = "LEVEL", default_value = "info")]
     pub(crate) log: String,
+    #[command(flatten)]
+    pub(crate) storage: StorageArgs,
 }
 
 #[derive(Debug, Clone, Args)]
@@ -99,6 +104,8 @@ pub(crate) enum SiteCommand {
         to: PathBuf,
         #[command(flatten)]
         data: DataArgs,
+        #[command(flatten)]
+        storage: Box<StorageArgs>,
     },
     /// Make a site's folder of a backup, after checking that all of it is there and whole
     Restore {
@@ -106,5 +113,14 @@ pub(crate) enum SiteCommand {
         from: PathBuf,
         #[command(flatten)]
         data: DataArgs,
+        #[command(flatten)]
+        storage: Box<StorageArgs>,
+    },
+    /// Copy the files of the data folder to an object store, and read each back; it can be repeated
+    CopyArtefacts {
+        #[command(flatten)]
+        data: DataArgs,
+        #[command(flatten)]
+        storage: Box<StorageArgs>,
     },
 }

@@ -15,6 +15,7 @@ pub(crate) fn serve(args: ServeArgs) -> anyhow::Result<u8> {
         data: site_data::folder(args.data.data)?,
         base_url: args.url,
         behind_proxy: args.behind_proxy,
+        storage: args.storage.storage()?,
         limits: Limits::default(),
     };
     let data = config.data.clone();

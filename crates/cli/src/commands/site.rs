@@ -1,6 +1,6 @@
 //! `tokometer site …`: what is done beside the server, on its host.
 
-use tokometer_site::{Config, Limits, SiteError, host};
+use tokometer_site::{Config, Limits, SiteError, Storage, host};
 
 use crate::args::site::{DataArgs, SiteArgs, SiteCommand};
 use crate::failure::Hinted;
@@ -48,14 +48,22 @@ async fn command(command: SiteCommand) -> anyhow::Result<u8> {
             host::disable(&config(data)?, &user, &reason).await?;
             out::say(&format!("the account {user} is closed"));
         }
-        SiteCommand::Backup { to, data } => {
-            let done = host::backup(&config(data)?, &to).await?;
+        SiteCommand::Backup { to, data, storage } => {
+            let config = Config { storage: storage.storage()?, ..config(data)? };
+            let done = host::backup(&config, &to).await?;
             out::say(&format!("{done} are in {}", to.display()));
         }
-        SiteCommand::Restore { from, data } => {
-            let config = config(data)?;
+        SiteCommand::Restore { from, data, storage } => {
+            let config = Config { storage: storage.storage()?, ..config(data)? };
             let done = host::restore(&from, &config).await?;
             out::say(&format!("{done} are in {}", config.data.display()));
+        }
+        SiteCommand::CopyArtefacts { data, storage } => {
+            let config = Config { storage: storage.storage()?, ..config(data)? };
+            let host::Copied { files, bytes } = host::copy_artefacts(&config).await?;
+            out::say(&format!(
+                "{files} files ({bytes} bytes) are in the object store, each read back and whole"
+            ));
         }
     }
     Ok(0)
@@ -67,6 +75,7 @@ fn config(data: DataArgs) -> anyhow::Result<Config> {
         data: site_data::folder(data.data)?,
         base_url: None,
         behind_proxy: false,
+        storage: Storage::Folder,
         limits: Limits::default(),
     })
 }

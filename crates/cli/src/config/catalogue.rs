@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Arg, ArgAction, Command};
 
 /// Headings of options that several commands share, and the section that they are set in.
-const SHARED: [(&str, &str); 7] = [
+const SHARED: [(&str, &str); 8] = [
     ("Server", "target"),
     ("Machine", "machine"),
     ("Matrix", "matrix"),
@@ -14,6 +14,7 @@ const SHARED: [(&str, &str); 7] = [
     ("Output", "output"),
     ("Resume", "resume"),
     ("Publishing", "publishing"),
+    ("Storage", "storage"),
 ];
 /// The option that names a set of values; it stands above all sections.
 pub(super) const PRESET: &str = "preset";
@@ -153,6 +154,56 @@ mod tests {
         for path in ["target.url", "matrix.contexts", "method.duration", "output.out", "sim.port", "preset"] {
             assert!(all.iter().any(|setting| setting.path() == path), "{path}");
         }
+    }
+
+    /// Every variable and every option that a file of `deploy/` names is one of `serve`.
+    #[cfg(feature = "site")]
+    #[test]
+    fn files_to_run_the_site_name_what_there_is() {
+        let mut program = Cli::command();
+        program.build();
+        let serve = program.find_subcommand("serve").expect("the site's command");
+        let settings = settings_of(serve, &["serve".to_owned()]);
+        let help = serve.clone().render_long_help().to_string();
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy");
+        let (mut variables, mut options) = (0, 0);
+        for file in files(&root) {
+            let text = std::fs::read_to_string(&file).unwrap();
+            let words = |of: &str| -> Vec<String> {
+                let ends = |letter: char| !letter.is_ascii_alphanumeric() && letter != '_' && letter != '-';
+                of.split(ends).map(str::to_owned).collect()
+            };
+            for word in words(&text).iter().filter(|word| word.starts_with("TOKOMETER_")) {
+                let known =
+                    settings.iter().any(|setting| setting.variable == *word) || help.contains(word.as_str());
+                assert!(known, "{} sets {word}, which `serve` does not know", file.display());
+                variables += 1;
+            }
+            // Commands of other programs have options of their own.
+            let ours = |line: &&str| {
+                let others = ["podman", "kubectl", "cargo", "apt-get", "--from", "HEALTHCHECK"];
+                line.contains("--") && !others.iter().any(|other| line.contains(other))
+            };
+            for line in text.lines().filter(ours) {
+                let is_option = |word: &&String| {
+                    word.strip_prefix("--")
+                        .is_some_and(|name| name.starts_with(|first: char| first.is_ascii_lowercase()))
+                };
+                for word in words(line).iter().filter(is_option) {
+                    let known =
+                        settings.iter().any(|setting| setting.arg.get_long() == word.strip_prefix("--"));
+                    assert!(known, "{} names {word}, which `serve` does not know", file.display());
+                    options += 1;
+                }
+            }
+        }
+        assert!(variables >= 10 && options >= 3, "{variables} variables and {options} options were found");
+    }
+
+    #[cfg(feature = "site")]
+    fn files(folder: &std::path::Path) -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
     }
 
     /// Options under the same heading go into the same section, so they must be the same options.

@@ -24,17 +24,38 @@ fn commands_of_the_book_run() {
 fn follow(page: &Path) -> usize {
     let text = std::fs::read_to_string(page).unwrap();
     let commands = commands_of(&text);
-    if commands.is_empty() {
+    let needs_site = |command: &String| of_site(command);
+    if commands.is_empty() || (cfg!(not(feature = "site")) && commands.iter().any(needs_site)) {
         return 0;
     }
     let reader = Reader::new();
     for _ in 0..runs_needed(&text) {
         reader.must_run(&format!("tokometer run {SERVER} --contexts 8k --concurrency 1,2 --yes"));
     }
+    let mut servers = Vec::new();
     for command in &commands {
-        reader.must_run(command);
+        if command.starts_with("tokometer serve") {
+            servers.push(reader.must_serve(command));
+        } else {
+            reader.must_run(command);
+        }
     }
     commands.len()
+}
+
+/// True for a command that only a binary with the site has.
+fn of_site(command: &str) -> bool {
+    ["tokometer serve", "tokometer site"].iter().any(|start| command.starts_with(start))
+}
+
+/// A site that a page has started; it ends with its page.
+struct Server(std::process::Child);
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
 #[test]
@@ -97,6 +118,23 @@ impl Reader {
             String::from_utf8_lossy(&output.stdout),
             String::from_utf8_lossy(&output.stderr)
         );
+    }
+
+    /// Starts a site, on a free port, and waits until it says where it serves.
+    fn must_serve(&self, command: &str) -> Server {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_tokometer"))
+            .args(command.split_whitespace().skip(1))
+            .args(["--listen", "127.0.0.1:0"])
+            .current_dir(self.folder.path())
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        let output = child.stdout.take().unwrap();
+        std::io::BufRead::read_line(&mut std::io::BufReader::new(output), &mut line).unwrap();
+        let server = Server(child);
+        assert!(line.starts_with("serving "), "{command}\nsaid {line:?}");
+        server
     }
 
     /// The command with what a reader would put in the place of its examples.

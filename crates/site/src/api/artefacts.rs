@@ -4,7 +4,7 @@ use axum::Json;
 use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
-use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG};
+use http::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, ETAG};
 use http::{HeaderMap, StatusCode};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -82,10 +82,15 @@ pub(crate) async fn put(
         ));
     }
     let size = content.len() as u64;
-    // So that no clearing away comes between the file and its entry.
+    // So that no clearing away of this process comes between the file and its entry.
     let _shared = app.files.read().await;
-    app.artefacts.put(&name, content).await?;
+    app.artefacts.put(&name, content.clone()).await?;
     app.store.add_artefact(name.as_str(), size, &caller.user.id, clock::now()).await?;
+    // Another process may have cleared it away in between: it looks for the entry after that, and here is looked for the
+    // file after the entry, so one of the two sees what the other did.
+    if !app.artefacts.is_there(&name).await? {
+        app.artefacts.put(&name, content).await?;
+    }
     Ok(StatusCode::CREATED)
 }
 
@@ -96,11 +101,12 @@ pub(crate) async fn get(State(app): State<App>, Path(sha256): Path<String>) -> R
     if !app.store.is_published_artefact(name.as_str()).await? {
         return Err(nothing());
     }
-    let content = app.artefacts.get(&name).await?.ok_or_else(nothing)?;
+    let found = app.artefacts.open(&name).await?.ok_or_else(nothing)?;
     let headers = [
         (CONTENT_TYPE, "application/vnd.apache.parquet".to_owned()),
+        (CONTENT_LENGTH, found.bytes.to_string()),
         (CACHE_CONTROL, "public, max-age=31536000, immutable".to_owned()),
         (ETAG, format!("\"{}\"", name.as_str())),
     ];
-    Ok((headers, content).into_response())
+    Ok((headers, found.body).into_response())
 }

@@ -1,14 +1,15 @@
 //! A copy of the whole site, and a site from a copy.
 //!
 //! A backup is a folder like the data folder: `site.db` (one consistent state of the database, taken while the server
-//! may write) and `artefacts/`. Files are copied after the database, so each one that it names is in the copy.
+//! may write) and `artefacts/`, wherever the site keeps them. Files are copied after the database, so each one that it
+//! names is in the copy.
 
 use std::fs;
 use std::io;
 use std::path::Path;
 
 use super::refused;
-use crate::artefacts::{ArtefactFolder, Artefacts, Hash};
+use crate::artefacts::{self, ArtefactFolder, Artefacts, Hash};
 use crate::config::Config;
 use crate::start::{SiteError, open_store};
 use crate::store::{SqliteStore, Store};
@@ -27,7 +28,7 @@ pub async fn backup(config: &Config, to: &Path) -> Result<String, SiteError> {
     store.close().await;
     copied?;
     let copy = SqliteStore::open(&to.join("site.db")).await?;
-    let done = files(&copy, &config.artefacts(), &to.join("artefacts")).await;
+    let done = files(&copy, &*artefacts::reading(config)?, &folder(&to.join("artefacts"))?).await;
     copy.close().await;
     done
 }
@@ -46,7 +47,11 @@ pub async fn restore(from: &Path, config: &Config) -> Result<String, SiteError> 
     let begun = config.data.join("site.db.begun");
     copy(&from.join("site.db"), &begun)?;
     let store = SqliteStore::open(&begun).await?;
-    let done = files(&store, &from.join("artefacts"), &config.artefacts()).await;
+    let source = ArtefactFolder::reading(&from.join("artefacts"));
+    let done = match artefacts::open(config).await {
+        Ok(target) => files(&store, &source, &*target).await,
+        Err(error) => Err(error),
+    };
     store.close().await;
     let done = done?;
     fs::rename(&begun, config.database())
@@ -55,31 +60,31 @@ pub async fn restore(from: &Path, config: &Config) -> Result<String, SiteError> 
 }
 
 /// Copies each file that some run names, and looks whether it is what its name says.
-async fn files(store: &dyn Store, from: &Path, to: &Path) -> Result<String, SiteError> {
+async fn files(store: &dyn Store, from: &dyn Artefacts, to: &dyn Artefacts) -> Result<String, SiteError> {
     let wanted = store.named_artefacts().await?;
-    let target =
-        ArtefactFolder::open(to).map_err(|source| SiteError::Write { path: to.to_owned(), source })?;
-    let source = ArtefactFolder::reading(from);
     for text in &wanted {
         let bad = |why: &str| {
-            let what = format!("the file {text} {why} in {}", from.display());
-            refused(what, "take it from an older backup; nothing was put in place")
+            refused(
+                format!("the file {text} {why}"),
+                "take it from an older backup; nothing was put in place",
+            )
         };
         let name = Hash::parse(text).ok_or_else(|| bad("has no proper name"))?;
-        let content = source
-            .get(&name)
-            .await
-            .map_err(|source| SiteError::Read { path: from.to_owned(), source })?
-            .ok_or_else(|| bad("is missing"))?;
-        if Hash::of(&content) != name {
-            return Err(bad("is damaged"));
-        }
-        target
-            .put(&name, content)
-            .await
-            .map_err(|source| SiteError::Write { path: to.to_owned(), source })?;
+        let content = match from.get(&name).await {
+            Ok(Some(content)) => content,
+            Ok(None) => return Err(bad("is missing")),
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => return Err(bad("is damaged")),
+            Err(error) => return Err(refused(error.to_string(), "nothing was put in place; try again")),
+        };
+        to.put(&name, content).await.map_err(|error| {
+            refused(format!("the file {text} can't be kept: {error}"), "mend that, and try again")
+        })?;
     }
     Ok(format!("{} runs and {} files", store.count_runs().await?, wanted.len()))
+}
+
+fn folder(path: &Path) -> Result<ArtefactFolder, SiteError> {
+    ArtefactFolder::open(path).map_err(|source| SiteError::Write { path: path.to_owned(), source })
 }
 
 fn make(folder: &Path) -> Result<(), SiteError> {

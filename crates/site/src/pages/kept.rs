@@ -27,32 +27,33 @@ impl Default for Kept {
 }
 
 impl Kept {
-    /// The detail of a trace. `make` is done aside, where there is room for it, since it takes a while.
+    /// The detail of a trace; none where `make` finds none. It is done aside, where there is room for it, since it
+    /// takes a while, and memory for a whole trace.
     pub(super) async fn detail(
         &self,
         sha256: &str,
-        make: impl FnOnce() -> Result<CellDetail, Problem> + Send + 'static,
-    ) -> Result<Arc<CellDetail>, Problem> {
+        make: impl FnOnce() -> Result<Option<CellDetail>, Problem> + Send + 'static,
+    ) -> Result<Option<Arc<CellDetail>>, Problem> {
         if let Some(found) = self.find(sha256) {
-            return Ok(found);
+            return Ok(Some(found));
         }
         let Ok(_room) = self.room.acquire().await else { return Err(Problem::unavailable()) };
         // Somebody may have made it meanwhile.
         if let Some(found) = self.find(sha256) {
-            return Ok(found);
+            return Ok(Some(found));
         }
         let made = tokio::task::spawn_blocking(make).await.map_err(|error| {
             tracing::error!(%error, "a drawing broke off");
             Problem::internal()
         })??;
-        let made = Arc::new(made);
+        let Some(made) = made.map(Arc::new) else { return Ok(None) };
         if let Ok(mut kept) = self.details.lock() {
             if kept.len() >= MOST {
                 kept.clear();
             }
             kept.insert(sha256.to_owned(), Arc::clone(&made));
         }
-        Ok(made)
+        Ok(Some(made))
     }
 
     /// Room for what takes a while to be made.

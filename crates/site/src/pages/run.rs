@@ -6,6 +6,7 @@ use askama::Template;
 use axum::extract::{Path, RawQuery, State};
 use axum::response::Response;
 use http::StatusCode;
+use tokio::runtime::Handle;
 use tokometer_record::{Cell, CellDetail, TraceFile};
 use tokometer_report::{Assets, Shell};
 
@@ -317,19 +318,16 @@ pub(super) async fn cell(
 async fn detail(app: &App, cell: &Cell) -> Result<Option<Arc<CellDetail>>, Problem> {
     let Some(trace) = trace_of(cell) else { return Ok(None) };
     let Some(hash) = Hash::parse(&trace.sha256) else { return Ok(None) };
-    let Some(bytes) = app.artefacts.get(&hash).await? else { return Ok(None) };
-    let file = trace.file.clone();
-    let detail = app
-        .kept
-        .detail(&trace.sha256, move || {
-            let trace = tokometer_record::trace::parquet::read(bytes, file.as_ref()).map_err(|error| {
-                tracing::warn!(%error, "a stored trace can't be read");
-                Problem::internal()
-            })?;
-            Ok(tokometer_analysis::detail(&trace))
-        })
-        .await?;
-    Ok(Some(detail))
+    let (file, handle, artefacts) = (trace.file.clone(), Handle::current(), Arc::clone(&app.artefacts));
+    let make = move || {
+        let Some(bytes) = handle.block_on(artefacts.get(&hash))? else { return Ok(None) };
+        let trace = tokometer_record::trace::parquet::read(bytes, file.as_ref()).map_err(|error| {
+            tracing::warn!(%error, "a stored trace can't be read");
+            Problem::internal()
+        })?;
+        Ok(Some(tokometer_analysis::detail(&trace)))
+    };
+    app.kept.detail(&trace.sha256, make).await
 }
 
 /// The cell's trace, or that of the repeat whose figures stand for it.

@@ -14,6 +14,7 @@ use nix::unistd::Pid;
 use tokometer_site::{Config, Limits, Rate};
 
 use crate::client::Call;
+use crate::objects;
 use crate::sample::Sample;
 
 /// Names the folder of a child that serves; not set: the test that makes one does nothing.
@@ -67,6 +68,7 @@ fn serves_where_it_is_asked_to() {
     }
     let config = Config {
         listen: ([127, 0, 0, 1], 0).into(),
+        storage: objects::storage(Path::new(&data)),
         data: data.into(),
         base_url: None,
         behind_proxy: false,

@@ -27,6 +27,26 @@ async fn it_tells_how_it_is() {
     assert!(!text.contains("/nowhere"), "addresses of strangers make no series");
 }
 
+/// The image has no client for HTTP: what it does instead must do.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_image_knows_if_the_site_is_healthy() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/Containerfile");
+    let text = std::fs::read_to_string(path).unwrap();
+    let line = text.lines().find_map(|line| line.trim().strip_prefix("CMD [\"bash\"")).unwrap();
+    let command: Vec<String> = serde_json::from_str(&format!("[\"bash\"{line}")).unwrap();
+    let site = Site::start().await;
+    let port = site.address.port().to_string();
+    let healthy = async || {
+        let mut call = std::process::Command::new(&command[0]);
+        call.args(command[1..].iter().map(|word| word.replace("8787", &port)));
+        call.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
+        tokio::task::spawn_blocking(move || call.status().unwrap().success()).await.unwrap()
+    };
+    assert!(healthy().await);
+    site.stop().await;
+    assert!(!healthy().await);
+}
+
 #[tokio::test]
 async fn every_answer_binds_browsers() {
     let site = Site::start().await;

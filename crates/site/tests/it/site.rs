@@ -9,6 +9,7 @@ use tokometer_site::domain::Role;
 use tokometer_site::{Config, Limits, host};
 
 use crate::client::{Answer, Call};
+use crate::objects;
 use crate::sample::Sample;
 
 /// A site that answers until it is dropped.
@@ -33,6 +34,7 @@ impl Site {
             data: folder.path().join("data"),
             base_url: None,
             behind_proxy: false,
+            storage: objects::storage(folder.path()),
             limits: Limits { grace: Duration::from_secs(5), ..Limits::default() },
         };
         change(&mut config);

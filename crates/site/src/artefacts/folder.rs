@@ -1,0 +1,152 @@
+//! Files in a folder of this host.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use uuid::Uuid;
+
+use super::{Artefacts, Hash, verified};
+
+/// Files in a folder of this host: `ab/abcd…`.
+#[derive(Debug, Clone)]
+pub struct ArtefactFolder {
+    root: PathBuf,
+}
+
+impl ArtefactFolder {
+    /// Opens the folder, or makes it, and clears away what a killed process left half-written.
+    pub fn open(root: &Path) -> io::Result<ArtefactFolder> {
+        let folder = ArtefactFolder { root: root.to_owned() };
+        let begun = folder.begun();
+        if begun.exists() {
+            fs::remove_dir_all(&begun)?;
+        }
+        fs::create_dir_all(&begun)?;
+        Ok(folder)
+    }
+
+    /// The folder as it is, for reading alone.
+    pub(crate) fn reading(root: &Path) -> ArtefactFolder {
+        ArtefactFolder { root: root.to_owned() }
+    }
+
+    /// The names of all files that are there, in order.
+    pub(crate) fn names(&self) -> io::Result<Vec<Hash>> {
+        let mut names = Vec::new();
+        for shelf in fs::read_dir(&self.root)? {
+            let shelf = shelf?.path();
+            if shelf == self.begun() || !shelf.is_dir() {
+                continue;
+            }
+            for file in fs::read_dir(shelf)? {
+                names.extend(file?.file_name().to_str().and_then(Hash::parse));
+            }
+        }
+        names.sort();
+        Ok(names)
+    }
+
+    /// Where files are written before they have their name.
+    fn begun(&self) -> PathBuf {
+        self.root.join("begun")
+    }
+
+    fn path(&self, name: &Hash) -> PathBuf {
+        self.root.join(name.shelf()).join(name.as_str())
+    }
+
+    fn write(&self, name: &Hash, content: &[u8]) -> io::Result<()> {
+        let path = self.path(name);
+        // Should it have been damaged meanwhile, it is put right.
+        if fs::read(&path).is_ok_and(|found| Hash::of(&found) == *name) {
+            return Ok(());
+        }
+        let temporary = self.begun().join(Uuid::now_v7().to_string());
+        let folder = self.root.join(name.shelf());
+        let write = || -> io::Result<()> {
+            let mut file = File::create(&temporary)?;
+            file.write_all(content)?;
+            file.sync_all()?;
+            drop(file);
+            fs::create_dir_all(&folder)?;
+            fs::rename(&temporary, &path)?;
+            // The names too must last through a crash of the machine.
+            File::open(&folder)?.sync_all()?;
+            File::open(&self.root)?.sync_all()
+        };
+        write().inspect_err(|_| {
+            // What is left of a failed write takes the space that may be missing.
+            let _ = fs::remove_file(&temporary);
+        })
+    }
+}
+
+#[async_trait]
+impl Artefacts for ArtefactFolder {
+    async fn put(&self, name: &Hash, content: Bytes) -> io::Result<()> {
+        let (this, name) = (self.clone(), name.clone());
+        blocking(move || this.write(&name, &content)).await
+    }
+
+    async fn get(&self, name: &Hash) -> io::Result<Option<Bytes>> {
+        let (path, name) = (self.path(name), name.clone());
+        blocking(move || match fs::read(&path) {
+            Ok(content) => verified(&name, content.into()).map(Some),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        })
+        .await
+    }
+
+    async fn is_there(&self, name: &Hash) -> io::Result<bool> {
+        let path = self.path(name);
+        blocking(move || path.try_exists()).await
+    }
+
+    async fn remove(&self, name: &Hash) -> io::Result<()> {
+        let path = self.path(name);
+        blocking(move || match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        })
+        .await
+    }
+
+    async fn ready(&self) -> io::Result<()> {
+        let probe = self.begun().join("probe");
+        blocking(move || fs::write(&probe, b"?").and_then(|()| fs::remove_file(&probe))).await
+    }
+}
+
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> io::Result<T> + Send + 'static) -> io::Result<T> {
+    tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| Err(io::Error::other(error)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn what_is_put_in_comes_out() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = ArtefactFolder::open(root.path()).unwrap();
+        let name = Hash::of(b"content");
+        assert_eq!(folder.get(&name).await.unwrap(), None);
+        folder.put(&name, Bytes::from_static(b"content")).await.unwrap();
+        folder.put(&name, Bytes::from_static(b"content")).await.unwrap();
+        assert_eq!(folder.get(&name).await.unwrap().as_deref(), Some(b"content".as_slice()));
+        assert_eq!(folder.names().unwrap(), [name.clone()]);
+        folder.ready().await.unwrap();
+        fs::write(folder.path(&name), b"other").unwrap();
+        assert_eq!(folder.get(&name).await.unwrap_err().kind(), io::ErrorKind::InvalidData);
+        assert!(folder.is_there(&name).await.unwrap());
+        folder.remove(&name).await.unwrap();
+        assert!(!folder.is_there(&name).await.unwrap());
+        folder.remove(&name).await.unwrap();
+        assert_eq!(folder.get(&name).await.unwrap(), None);
+        assert_eq!(fs::read_dir(folder.begun()).unwrap().count(), 0);
+    }
+}
