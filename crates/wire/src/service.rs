@@ -123,7 +123,7 @@ impl Service<Uri> for Connect {
 
     fn call(&mut self, address: Uri) -> Self::Future {
         let host = address.host().unwrap_or_default().to_owned();
-        let place = address.authority().map_or_else(|| host.clone(), |place| place.to_string());
+        let place = address.authority().map_or_else(|| host.clone(), ToString::to_string);
         let is_tls = address.scheme_str() == Some("https");
         let connecting = self.tcp.call(address);
         let connector = self.tls.clone();

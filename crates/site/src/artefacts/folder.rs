@@ -138,7 +138,7 @@ mod tests {
         folder.put(&name, Bytes::from_static(b"content")).await.unwrap();
         folder.put(&name, Bytes::from_static(b"content")).await.unwrap();
         assert_eq!(folder.get(&name).await.unwrap().as_deref(), Some(b"content".as_slice()));
-        assert_eq!(folder.names().unwrap(), [name.clone()]);
+        assert_eq!(folder.names().unwrap(), std::slice::from_ref(&name));
         folder.ready().await.unwrap();
         fs::write(folder.path(&name), b"other").unwrap();
         assert_eq!(folder.get(&name).await.unwrap_err().kind(), io::ErrorKind::InvalidData);

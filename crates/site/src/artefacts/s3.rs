@@ -232,9 +232,8 @@ impl S3Artefacts {
         if self.knows_conditions.load(Ordering::Relaxed) {
             headers.push(only_new.clone());
         }
-        let refusal = match self.ask(Doing::Write, key, &headers, content.clone()).await? {
-            Ok(_) => return Ok(()),
-            Err(refusal) => refusal,
+        let Err(refusal) = self.ask(Doing::Write, key, &headers, content.clone()).await? else {
+            return Ok(());
         };
         let is_conditional = headers.contains(&only_new);
         if is_conditional && refusal.status == 501 {

@@ -12,7 +12,7 @@ use super::refused;
 use crate::artefacts::{self, ArtefactFolder, Artefacts, Hash};
 use crate::config::Config;
 use crate::start::{SiteError, open_store};
-use crate::store::{SqliteStore, Store};
+use crate::store::Store;
 
 /// Copies a site to a folder that is not there yet; how much, in words.
 pub async fn backup(config: &Config, to: &Path) -> Result<String, SiteError> {
@@ -27,7 +27,7 @@ pub async fn backup(config: &Config, to: &Path) -> Result<String, SiteError> {
     let copied = store.copy_to(&to.join("site.db")).await;
     store.close().await;
     copied?;
-    let copy = SqliteStore::open(&to.join("site.db")).await?;
+    let copy = Store::sqlite(&to.join("site.db")).await?;
     let done = files(&copy, &*artefacts::reading(config)?, &folder(&to.join("artefacts"))?).await;
     copy.close().await;
     done
@@ -46,7 +46,7 @@ pub async fn restore(from: &Path, config: &Config) -> Result<String, SiteError> 
     // Under another name until all of it is there: a restore that was cut short leaves no site.
     let begun = config.data.join("site.db.begun");
     copy(&from.join("site.db"), &begun)?;
-    let store = SqliteStore::open(&begun).await?;
+    let store = Store::sqlite(&begun).await?;
     let source = ArtefactFolder::reading(&from.join("artefacts"));
     let done = match artefacts::open(config).await {
         Ok(target) => files(&store, &source, &*target).await,
@@ -60,7 +60,7 @@ pub async fn restore(from: &Path, config: &Config) -> Result<String, SiteError> 
 }
 
 /// Copies each file that some run names, and looks whether it is what its name says.
-async fn files(store: &dyn Store, from: &dyn Artefacts, to: &dyn Artefacts) -> Result<String, SiteError> {
+async fn files(store: &Store, from: &dyn Artefacts, to: &dyn Artefacts) -> Result<String, SiteError> {
     let wanted = store.named_artefacts().await?;
     for text in &wanted {
         let bad = |why: &str| {

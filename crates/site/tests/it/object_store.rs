@@ -27,10 +27,13 @@ fn place() -> Option<(String, String, S3Options)> {
     Some((endpoint, prefix, options))
 }
 
+/// Makes something of the options wrong.
+type Change<'a> = &'a dyn Fn(&mut S3Options);
+
 #[tokio::test]
 async fn the_first_look_names_what_is_wrong() {
     let Some((_, _, options)) = place() else { return };
-    let check = async |change: &dyn Fn(&mut S3Options)| {
+    let check = async |change: Change<'_>| {
         let mut options = options.clone();
         change(&mut options);
         let result = S3Artefacts::open(&options).unwrap().check().await;
@@ -41,7 +44,7 @@ async fn the_first_look_names_what_is_wrong() {
         })
     };
     assert_eq!(check(&|_| {}).await, Ok(()));
-    let cases: [(&dyn Fn(&mut S3Options), &str); 5] = [
+    let cases: [(Change<'_>, &str); 5] = [
         (&|options| options.keys = objects::keys(objects::KEY, "wrong-secret"), "AWS_SECRET_ACCESS_KEY"),
         (&|options| options.keys = objects::keys("nobody", "wrong-secret"), "AWS_ACCESS_KEY_ID"),
         (&|options| options.keys = objects::keys("tokometer-reader", "secret-of-a-reader"), "s3:PutObject"),

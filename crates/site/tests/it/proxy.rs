@@ -33,9 +33,9 @@ impl Nginx {
         let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let location = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/nginx/location.conf");
         let place = folder.path().display();
-        let kinds = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
-        let temporary: String =
-            kinds.iter().map(|kind| format!("{kind}_temp_path {place}/{kind};\n")).collect();
+        let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+            .map(|kind| format!("{kind}_temp_path {place}/{kind};\n"))
+            .concat();
         let text = format!(
             "daemon off;\nmaster_process off;\npid {place}/pid;\nerror_log {place}/error.log;\nevents {{}}\n\
              http {{\naccess_log off;\n{temporary}\

@@ -149,7 +149,7 @@ mod tests {
             (error(403, "AccessDenied", &[date(1_000_000)]), "1000 s apart", false),
             (error(403, "RequestTimeTooSkewed", &[]), "clock", false),
             (error(400, "ExpiredToken", &[]), "expired", false),
-            (error(301, "PermanentRedirect", &[region.clone()]), "\"us-west-2\"", false),
+            (error(301, "PermanentRedirect", std::slice::from_ref(&region)), "\"us-west-2\"", false),
             (error(307, "TemporaryRedirect", &[region]), "\"us-west-2\"", false),
             (error(307, "TemporaryRedirect", &[]), "307", true),
             (error(503, "SlowDown", &[]), "503 SlowDown", true),

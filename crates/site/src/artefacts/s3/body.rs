@@ -81,6 +81,6 @@ impl Body for Verified {
 
     fn size_hint(&self) -> SizeHint {
         // What is left is told by the length that the answer's head has; only its beginning is asked for.
-        if self.held.is_none() && !self.ended { self.bytes.clone() } else { SizeHint::default() }
+        if self.held.is_none() && !self.ended { self.bytes } else { SizeHint::default() }
     }
 }
