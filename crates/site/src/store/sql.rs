@@ -1,7 +1,7 @@
 //! A statement as both databases take it, and the rows that it finds.
 //!
 //! Parameters are numbered (`$1`), and of four kinds: integers of 64 bits, floating point, text, bytes. Text of a
-//! statement is `&'static str` in each part, so nothing that a client sent can become one.
+//! statement is `&'static str` in each part ([`Sql::of_schema`] aside), so nothing that a client sent can become one.
 
 mod row;
 mod value;
@@ -31,6 +31,11 @@ pub(super) fn sql(text: &'static str) -> Sql {
 }
 
 impl Sql {
+    /// A statement about a table whose name and columns were read from a database, both made by our own migrations.
+    pub(super) fn of_schema(text: String) -> Sql {
+        Sql { text: Cow::Owned(text), values: Vec::new() }
+    }
+
     /// Gives the next parameter its value.
     pub(super) fn bind(mut self, value: impl Into<Value>) -> Sql {
         self.values.push(value.into());
