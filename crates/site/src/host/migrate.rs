@@ -1,8 +1,9 @@
 //! A site's SQLite file into a PostgreSQL database.
 
+use super::refused;
 use crate::config::Config;
 use crate::start::{SiteError, open_store};
-use crate::store::{DatabaseUrl, Moved, Rehearsal, Store};
+use crate::store::{DatabaseUrl, Moved, Rehearsal, Store, StoreError};
 
 /// Moves users, runs and all else that a folder's database holds to an empty database of a server. The folder stays as
 /// it is, with the files of runs, which are not in the database.
@@ -16,5 +17,11 @@ pub async fn migrate(config: &Config, to: &DatabaseUrl, rehearsal: Rehearsal) ->
     let moved = source.move_to(&target, rehearsal).await;
     target.close().await;
     source.close().await;
-    Ok(moved?)
+    moved.map_err(|error| match error {
+        StoreError::NotEmpty { table } => refused(
+            format!("the table {table} of the {to} has rows already"),
+            "nothing was moved: name an empty database",
+        ),
+        error => error.into(),
+    })
 }

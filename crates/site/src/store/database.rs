@@ -1,6 +1,6 @@
 //! The two databases, and all in which they differ.
 
-mod postgres;
+pub(super) mod postgres;
 mod sqlite;
 
 use std::ops::{Deref, DerefMut};

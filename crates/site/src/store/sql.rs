@@ -13,7 +13,7 @@ use sqlx::query::Query;
 use sqlx::{AssertSqlSafe, Encode, Type};
 
 use super::StoreError;
-use super::database::Connection;
+use super::database::{Connection, postgres};
 
 pub(super) use row::Row;
 pub(super) use value::Value;
@@ -60,7 +60,10 @@ impl Sql {
     pub(super) async fn run(self, connection: &mut Connection) -> Result<u64, StoreError> {
         Ok(match connection {
             Connection::Sqlite(lent) => self.query().execute(&mut **lent).await?.rows_affected(),
-            Connection::Postgres(lent) => self.query().execute(&mut **lent).await?.rows_affected(),
+            Connection::Postgres(lent) => {
+                let done = self.query().execute(&mut **lent).await;
+                postgres::looked_at(done, lent).await?.rows_affected()
+            }
         })
     }
 
@@ -68,7 +71,10 @@ impl Sql {
     pub(super) async fn all(self, connection: &mut Connection) -> Result<Vec<Row>, StoreError> {
         Ok(match connection {
             Connection::Sqlite(lent) => self.query().map(Row::Sqlite).fetch_all(&mut **lent).await?,
-            Connection::Postgres(lent) => self.query().map(Row::Postgres).fetch_all(&mut **lent).await?,
+            Connection::Postgres(lent) => {
+                let found = self.query().map(Row::Postgres).fetch_all(&mut **lent).await;
+                postgres::looked_at(found, lent).await?
+            }
         })
     }
 
@@ -76,7 +82,10 @@ impl Sql {
     pub(super) async fn maybe(self, connection: &mut Connection) -> Result<Option<Row>, StoreError> {
         Ok(match connection {
             Connection::Sqlite(lent) => self.query().fetch_optional(&mut **lent).await?.map(Row::Sqlite),
-            Connection::Postgres(lent) => self.query().fetch_optional(&mut **lent).await?.map(Row::Postgres),
+            Connection::Postgres(lent) => {
+                let found = self.query().fetch_optional(&mut **lent).await;
+                postgres::looked_at(found, lent).await?.map(Row::Postgres)
+            }
         })
     }
 

@@ -28,6 +28,11 @@ impl Scratch {
         format!("{start}/{}?{query}", self.name)
     }
 
+    /// Does something to it.
+    pub(crate) async fn run(&self, text: &str) {
+        run(&self.text(), text.to_owned()).await;
+    }
+
     pub(crate) fn url(&self) -> DatabaseUrl {
         self.text().parse().unwrap()
     }

@@ -61,7 +61,7 @@ async fn a_killed_server_loses_nothing_that_another_one_needs() {
     for upload in uploads {
         let (id, sent, again) = upload.await.unwrap();
         match (sent, again) {
-            (Ok(_), Ok(200)) | (Ok(_), Err(_)) => known += 1,
+            (Ok(_), Ok(200) | Err(_)) => known += 1,
             // Lost with its server, or only its answer was.
             (Err(_), Ok(201 | 200)) => broken += 1,
             outcome => panic!("{id}: {outcome:?}"),
@@ -164,6 +164,43 @@ async fn a_database_that_comes_back_is_used_again() {
     site.stop().await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_goes_on_when_a_newer_one_adds_a_column() {
+    let Some(database) = Scratch::new().await else { return };
+    let site = Site::on(Some(&database), |_| {}).await;
+    let sample = Sample::new();
+    site.publish(&site.admin, &sample).await.is(201);
+    let path = format!("/api/v1/runs/{}", sample.id());
+    let all = || statuses_of(&site, &path);
+    assert!(all().await.iter().all(|status| *status == 200));
+    database.run("ALTER TABLE runs ADD COLUMN of_later BIGINT").await;
+    // Connections with old statements say so once.
+    let mut tries = 0;
+    while all().await.iter().any(|status| {
+        assert!(*status == 200 || *status == 503, "{status}");
+        *status != 200
+    }) {
+        tries += 1;
+        assert!(tries < 50, "it never finds its way");
+    }
+    let sample = Sample::new();
+    site.send_files(&site.admin, &sample).await;
+    while site.post(&site.admin, sample.document()).await.status != 201 {
+        tries += 1;
+        assert!(tries < 50, "it never publishes again");
+    }
+}
+
+/// Statuses of as many requests at once as use several connections.
+async fn statuses_of(site: &Site, path: &str) -> Vec<u16> {
+    let asked = (0..20).map(|_| tokio::spawn(Call::get(path).send(site.address)));
+    let mut statuses = Vec::new();
+    for answer in asked.collect::<Vec<_>>() {
+        statuses.push(answer.await.unwrap().status.as_u16());
+    }
+    statuses
+}
+
 /// A PostgreSQL server of one test.
 struct Server {
     folder: tempfile::TempDir,
@@ -173,17 +210,20 @@ struct Server {
 impl Server {
     fn start() -> Server {
         let folder = tempfile::tempdir().unwrap();
-        let mut server = Server { folder, url: String::new() };
-        server.url = server.command("start").trim().to_owned();
-        server
+        let url = script("start", folder.path()).trim().to_owned();
+        Server { folder, url }
     }
 
     fn command(&self, what: &str) -> String {
-        let script: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/postgres.sh");
-        let output = Command::new(script).arg(what).arg(self.folder.path()).output().unwrap();
-        assert!(output.status.success(), "{output:?}");
-        String::from_utf8(output.stdout).unwrap()
+        script(what, self.folder.path())
     }
+}
+
+fn script(what: &str, folder: &Path) -> String {
+    let script: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/postgres.sh");
+    let output = Command::new(script).arg(what).arg(folder).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).unwrap()
 }
 
 impl Drop for Server {

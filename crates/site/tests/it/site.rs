@@ -30,9 +30,8 @@ impl Site {
 
     pub(crate) async fn with(change: impl FnOnce(&mut Config)) -> Site {
         let database = Scratch::new().await;
-        let mut site = Site::on(database.as_ref(), change).await;
-        site._database = database;
-        site
+        let site = Site::on(database.as_ref(), change).await;
+        Site { _database: database, ..site }
     }
 
     /// On a database that others use too; none: on a file of its own.

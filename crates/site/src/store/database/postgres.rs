@@ -47,11 +47,29 @@ pub(super) async fn open(url: &DatabaseUrl) -> Result<Pools<Postgres>, StoreErro
     Ok(Pools { writers, readers, holders })
 }
 
+/// Tables were changed by a newer server, and this connection still has statements for the old ones.
+const OLD_STATEMENT: &str = "0A000";
+
+/// Hands a result on. Where the tables were changed meanwhile, the connection forgets its statements, so that the next
+/// try makes new ones: a server goes on while another one of a newer version begins.
+pub(in crate::store) async fn looked_at<T>(
+    result: Result<T, sqlx::Error>,
+    connection: &mut PgConnection,
+) -> Result<T, sqlx::Error> {
+    if let Err(sqlx::Error::Database(error)) = &result
+        && error.code().is_some_and(|code| code == OLD_STATEMENT)
+    {
+        // Should it fail, the pool finds out what is wrong with the connection.
+        drop(connection.clear_cached_statements().await);
+    }
+    result
+}
+
 /// True for what ends by itself, or by the hand of who runs the server: it is away, full, read-only, restarting, or
 /// asks for another try.
 pub(super) fn is_passing(code: &str) -> bool {
     // Classes: connection, authorisation, missing database, resources, operator, system.
     ["08", "28", "3D", "53", "57", "58"].iter().any(|class| code.starts_with(class))
-        // Serialisation, deadlock, lock not to be had, read-only, ended in a transaction.
-        || matches!(code, "40001" | "40P01" | "55P03" | "25006" | "25P03")
+        // Serialisation, deadlock, lock not to be had, read-only, ended in a transaction; changed tables.
+        || matches!(code, "40001" | "40P01" | "55P03" | "25006" | "25P03" | OLD_STATEMENT)
 }

@@ -94,12 +94,14 @@ impl Table {
     ) -> Result<Vec<Vec<Value>>, StoreError> {
         let key: Vec<String> = self.key.iter().map(|place| quoted(&self.columns[*place].name)).collect();
         let key = key.join(", ");
-        let mut text = format!("SELECT {} FROM {}", self.list(), quoted(&self.name));
-        if behind.is_some() {
+        let behind_it = if behind.is_some() {
             let places: Vec<String> = (1..=self.key.len()).map(|number| format!("${number}")).collect();
-            text += &format!(" WHERE ({key}) > ({})", places.join(", "));
-        }
-        text += &format!(" ORDER BY {key} LIMIT {PAGE}");
+            format!(" WHERE ({key}) > ({})", places.join(", "))
+        } else {
+            String::new()
+        };
+        let (columns, name) = (self.list(), quoted(&self.name));
+        let text = format!("SELECT {columns} FROM {name}{behind_it} ORDER BY {key} LIMIT {PAGE}");
         let query = behind.unwrap_or_default().iter().cloned().fold(Sql::of_schema(text), Sql::bind);
         query.all(connection).await?.iter().map(|row| self.values(row)).collect()
     }
