@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::routing::get;
-use tokio::sync::{RwLock, Semaphore};
+use tokio::sync::Semaphore;
 
 use crate::artefacts::Artefacts;
 use crate::config::Config;
@@ -33,8 +33,6 @@ pub struct Inner {
     pub(crate) checks: Semaphore,
     /// Room for files that are being received.
     pub(crate) receiving: Semaphore,
-    /// Held shared while a file is added, alone while loose ones are cleared away.
-    pub(crate) files: RwLock<()>,
     /// What pages draw once.
     pub(crate) kept: pages::Kept,
 }
@@ -62,7 +60,6 @@ impl App {
             metrics: Metrics::default(),
             checks: Semaphore::new(limits.checks),
             receiving: Semaphore::new(limits.receiving),
-            files: RwLock::new(()),
             kept: pages::Kept::default(),
             store,
             artefacts,

@@ -36,9 +36,6 @@ pub trait Artefacts: Send + Sync {
         Ok(content.map(|content| Reading { bytes: content.len() as u64, body: Body::from(content) }))
     }
 
-    /// True if a file of that name is there, whatever its content.
-    async fn is_there(&self, name: &Hash) -> io::Result<bool>;
-
     /// Removes a file; one that is not there is no failure.
     async fn remove(&self, name: &Hash) -> io::Result<()>;
 

@@ -1,6 +1,8 @@
-//! What is done on the host of a site, beside its server: accounts, backup, restore, the move to an object store.
+//! What is done on the host of a site, beside its server: accounts, backup, restore, the moves to PostgreSQL and to an
+//! object store.
 
 mod backup;
+mod migrate;
 mod move_files;
 
 use std::fmt::Write;
@@ -15,6 +17,7 @@ use crate::secret;
 use crate::start::{SiteError, open_store};
 
 pub use backup::{backup, restore};
+pub use migrate::migrate;
 pub use move_files::{Copied, copy_artefacts};
 
 /// Makes an invitation; its code, which is told once.

@@ -78,7 +78,7 @@ pub struct Started {
 /// Opens a data folder, making what is not there, and listens.
 pub async fn start(mut config: Config) -> Result<(Server, Started), SiteError> {
     make_folder(&config.data)?;
-    let store = Store::sqlite(&config.database()).await?;
+    let store = open(&config).await?;
     let artefacts = artefacts::open(&config).await?;
     let new_token = ensure_admin(&store, &config.admin_token()).await?;
     let listener = tokio::net::TcpListener::bind(config.listen)
@@ -93,10 +93,17 @@ pub async fn start(mut config: Config) -> Result<(Server, Started), SiteError> {
 
 /// The store of a site that is there, for a command beside the server.
 pub async fn open_store(config: &Config) -> Result<Arc<Store>, SiteError> {
-    if !config.database().is_file() {
+    if config.database_url.is_none() && !config.database().is_file() {
         return Err(SiteError::NoSite { path: config.data.clone() });
     }
-    Ok(Arc::new(Store::sqlite(&config.database()).await?))
+    Ok(Arc::new(open(config).await?))
+}
+
+async fn open(config: &Config) -> Result<Store, StoreError> {
+    match &config.database_url {
+        Some(url) => Store::postgres(url).await,
+        None => Store::sqlite(&config.database()).await,
+    }
 }
 
 /// The folder holds tokens and traces: nobody else of the host needs to look into it.

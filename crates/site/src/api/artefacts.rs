@@ -82,15 +82,9 @@ pub(crate) async fn put(
         ));
     }
     let size = content.len() as u64;
-    // So that no clearing away of this process comes between the file and its entry.
-    let _shared = app.files.read().await;
-    app.artefacts.put(&name, content.clone()).await?;
+    let _held = app.store.hold_files().await?;
+    app.artefacts.put(&name, content).await?;
     app.store.add_artefact(name.as_str(), size, &caller.user.id, clock::now()).await?;
-    // Another process may have cleared it away in between: it looks for the entry after that, and here is looked for the
-    // file after the entry, so one of the two sees what the other did.
-    if !app.artefacts.is_there(&name).await? {
-        app.artefacts.put(&name, content).await?;
-    }
     Ok(StatusCode::CREATED)
 }
 

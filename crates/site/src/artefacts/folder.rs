@@ -3,12 +3,17 @@
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
 use async_trait::async_trait;
 use bytes::Bytes;
 use uuid::Uuid;
 
 use super::{Artefacts, Hash, verified};
+use crate::clock;
+
+/// A file that was begun so long ago is no longer being written.
+const LEFT_MS: i64 = 3_600_000;
 
 /// Files in a folder of this host: `ab/abcd…`.
 #[derive(Debug, Clone)]
@@ -17,14 +22,20 @@ pub struct ArtefactFolder {
 }
 
 impl ArtefactFolder {
-    /// Opens the folder, or makes it, and clears away what a killed process left half-written.
+    /// Opens the folder, or makes it, and clears away what a killed process left half-written long ago: another process
+    /// may be writing there.
     pub fn open(root: &Path) -> io::Result<ArtefactFolder> {
         let folder = ArtefactFolder { root: root.to_owned() };
         let begun = folder.begun();
-        if begun.exists() {
-            fs::remove_dir_all(&begun)?;
-        }
         fs::create_dir_all(&begun)?;
+        for file in fs::read_dir(&begun)? {
+            let file = file?;
+            let changed = file.metadata().and_then(|data| data.modified()).ok();
+            let changed = changed.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+            if changed.is_some_and(|time| time.as_millis() as i64 + LEFT_MS < clock::now()) {
+                let _ = fs::remove_file(file.path());
+            }
+        }
         Ok(folder)
     }
 
@@ -101,11 +112,6 @@ impl Artefacts for ArtefactFolder {
         .await
     }
 
-    async fn is_there(&self, name: &Hash) -> io::Result<bool> {
-        let path = self.path(name);
-        blocking(move || path.try_exists()).await
-    }
-
     async fn remove(&self, name: &Hash) -> io::Result<()> {
         let path = self.path(name);
         blocking(move || match fs::remove_file(&path) {
@@ -116,7 +122,8 @@ impl Artefacts for ArtefactFolder {
     }
 
     async fn ready(&self) -> io::Result<()> {
-        let probe = self.begun().join("probe");
+        // Its own for each, since several processes may ask at once.
+        let probe = self.begun().join(format!("probe-{}", Uuid::now_v7()));
         blocking(move || fs::write(&probe, b"?").and_then(|()| fs::remove_file(&probe))).await
     }
 }
@@ -142,9 +149,7 @@ mod tests {
         folder.ready().await.unwrap();
         fs::write(folder.path(&name), b"other").unwrap();
         assert_eq!(folder.get(&name).await.unwrap_err().kind(), io::ErrorKind::InvalidData);
-        assert!(folder.is_there(&name).await.unwrap());
         folder.remove(&name).await.unwrap();
-        assert!(!folder.is_there(&name).await.unwrap());
         folder.remove(&name).await.unwrap();
         assert_eq!(folder.get(&name).await.unwrap(), None);
         assert_eq!(fs::read_dir(folder.begun()).unwrap().count(), 0);

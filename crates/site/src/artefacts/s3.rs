@@ -22,7 +22,7 @@ use http::header::{CONTENT_TYPE, IF_NONE_MATCH};
 use http::{HeaderName, HeaderValue, Method, Request, Response};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
-use rusty_s3::actions::{DeleteObject, GetObject, HeadObject, PutObject};
+use rusty_s3::actions::{DeleteObject, GetObject, PutObject};
 use rusty_s3::{Bucket, Credentials, S3Action};
 use tokio::time::{Instant, timeout};
 use tokometer_report::base64;
@@ -55,7 +55,6 @@ const CHECKSUM: &str = "x-amz-checksum-sha256";
 /// What is asked of the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Doing {
-    Look,
     Read,
     Write,
     Remove,
@@ -64,7 +63,6 @@ enum Doing {
 impl Doing {
     fn words(self) -> &'static str {
         match self {
-            Doing::Look => "look for a file",
             Doing::Read => "read a file",
             Doing::Write => "write a file",
             Doing::Remove => "remove a file",
@@ -195,7 +193,6 @@ impl S3Artefacts {
         }
         let (bucket, credentials) = (&self.bucket, Some(credentials));
         match doing {
-            Doing::Look => (Method::HEAD, sign(HeadObject::new(bucket, credentials, key), headers)),
             Doing::Read => (Method::GET, sign(GetObject::new(bucket, credentials, key), headers)),
             Doing::Write => (Method::PUT, sign(PutObject::new(bucket, credentials, key), headers)),
             Doing::Remove => (Method::DELETE, sign(DeleteObject::new(bucket, credentials, key), headers)),
@@ -298,17 +295,11 @@ impl S3Artefacts {
     }
 
     async fn remove_key(&self, key: &str) -> Result<(), S3Error> {
-        self.ask_of(Doing::Remove, key).await.map(|_| ())
-    }
-
-    /// Asks without a body either way, and tries again; true if the object was there.
-    async fn ask_of(&self, doing: Doing, key: &str) -> Result<bool, S3Error> {
         let mut tries = Tries::new(self.tries);
         loop {
-            let error = match self.ask(doing, key, &[], Bytes::new()).await {
-                Ok(Ok(_)) => return Ok(true),
-                Ok(Err(refusal)) if refusal.is_missing_object() => return Ok(false),
-                Ok(Err(refusal)) => self.refused(doing, &refusal),
+            let error = match self.ask(Doing::Remove, key, &[], Bytes::new()).await {
+                Ok(Err(refusal)) if !refusal.is_missing_object() => self.refused(Doing::Remove, &refusal),
+                Ok(_) => return Ok(()),
                 Err(error) => error,
             };
             tries.again(error).await?;
@@ -353,10 +344,6 @@ impl Artefacts for S3Artefacts {
                 done => return Ok(done?),
             }
         }
-    }
-
-    async fn is_there(&self, name: &Hash) -> io::Result<bool> {
-        Ok(self.ask_of(Doing::Look, &self.key(name)).await?)
     }
 
     async fn remove(&self, name: &Hash) -> io::Result<()> {

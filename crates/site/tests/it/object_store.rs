@@ -85,10 +85,8 @@ async fn files_are_kept_and_removed() {
         assert_eq!(store.get(&name).await.unwrap_err().kind(), std::io::ErrorKind::InvalidData);
         store.put(&name, content.clone()).await.unwrap();
         assert!(store.get(&name).await.unwrap() == Some(content));
-        assert!(store.is_there(&name).await.unwrap());
         store.remove(&name).await.unwrap();
         store.remove(&name).await.unwrap();
-        assert!(!store.is_there(&name).await.unwrap());
         assert_eq!(store.get(&name).await.unwrap(), None);
     }
     store.ready().await.unwrap();

@@ -43,7 +43,8 @@ pub(super) async fn open(path: &Path) -> Result<Pools<Sqlite>, StoreError> {
     let writers = writer.connect_with(writing).await?;
     migrator(&STEPS).run(&writers).await?;
     let readers = pool(READERS).connect_with(options.read_only(true)).await?;
-    Ok(Pools { writers, readers })
+    // Locks are taken in the process.
+    Ok(Pools { writers, holders: readers.clone(), readers })
 }
 
 /// True if a connection can be used again.
