@@ -156,7 +156,7 @@ impl Painter {
             }
             let snapshot = self.look();
             screen.draw(|frame| view::draw(frame, &snapshot, &mut self.ui))?;
-            if !screen.wait(TICK)? {
+            if !terminal::wait_for_keys(TICK)? {
                 continue;
             }
             // Everything that waits is taken before the next picture: a key that is held down draws no faster.
@@ -172,7 +172,7 @@ impl Painter {
                     Event::Resize(..) => screen.clear()?,
                     _ => {}
                 }
-                if !screen.wait(Duration::ZERO)? {
+                if !terminal::wait_for_keys(Duration::ZERO)? {
                     break;
                 }
             }

@@ -51,24 +51,6 @@ impl Screen {
         self.terminal.draw(paint).map(drop)
     }
 
-    /// Waits for a key or a new size; false if none came. An error where the terminal is gone: the reader of keys would
-    /// look for ever.
-    pub(super) fn wait(&mut self, longest: Duration) -> io::Result<bool> {
-        let keys = io::stdin();
-        let mut keys = [PollFd::new(keys.as_fd(), PollFlags::POLLIN)];
-        let timeout = PollTimeout::try_from(longest).unwrap_or(PollTimeout::ZERO);
-        match poll(&mut keys, timeout) {
-            // A signal: a new size, for one.
-            Ok(_) | Err(Errno::EINTR) => {}
-            Err(error) => return Err(error.into()),
-        }
-        let gone = PollFlags::POLLHUP | PollFlags::POLLERR | PollFlags::POLLNVAL;
-        if keys[0].revents().is_some_and(|found| found.intersects(gone)) {
-            return Err(io::Error::other("the terminal is gone"));
-        }
-        event::poll(Duration::ZERO)
-    }
-
     /// What is on the screen is not known any more.
     pub(super) fn clear(&mut self) -> io::Result<()> {
         self.terminal.autoresize()?;
@@ -104,6 +86,24 @@ impl Screen {
         }
         Ok(!self.away)
     }
+}
+
+/// Waits for a key or a new size; false if none came. An error where the terminal is gone: the reader of keys would
+/// look for ever.
+pub(super) fn wait_for_keys(longest: Duration) -> io::Result<bool> {
+    let keys = io::stdin();
+    let mut keys = [PollFd::new(keys.as_fd(), PollFlags::POLLIN)];
+    let timeout = PollTimeout::try_from(longest).unwrap_or(PollTimeout::ZERO);
+    match poll(&mut keys, timeout) {
+        // A signal: a new size, for one.
+        Ok(_) | Err(Errno::EINTR) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let gone = PollFlags::POLLHUP | PollFlags::POLLERR | PollFlags::POLLNVAL;
+    if keys[0].revents().is_some_and(|found| found.intersects(gone)) {
+        return Err(io::Error::other("the terminal is gone"));
+    }
+    event::poll(Duration::ZERO)
 }
 
 fn take() -> io::Result<()> {
