@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
-"""Whether the dashboard costs anything: the same load with and without it, in turn.
+"""Whether the dashboard costs the load threads anything: the same load with and without it, in turn.
 
 usage: benches/dashboard.py [--pairs N] [--streams C] [--rate TOKENS] TOKOMETER
 
 A ruler (tokometer sim --rate) sends every stream the same tokens a second. Each pair is one run on a terminal of its
 own (a pty, 160 columns; with the output of a stream looked at all the time) and one with --plain. Prints, for the
-total rate and for the client's lag, each run's figure and the ratio of the medians, with and without.
+total rate, the client's lag, and the CPU time that the load threads took in the whole run, each run's figure, and the
+ratio with ÷ without: the geometric mean of the pairs' ratios with its 95 % interval (Student's t of their logarithms).
 """
 
 import argparse
+import contextlib
 import fcntl
 import json
+import math
 import os
 import pathlib
 import pty
@@ -22,6 +25,12 @@ import subprocess
 import sys
 import tempfile
 import termios
+import threading
+
+# How the names of the threads that read streams begin.
+LOAD = "load"
+# 97.5 % points of Student's t by degrees of freedom.
+STUDENT_T = {2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306, 9: 2.262, 10: 2.228, 11: 2.201}
 
 
 def on_a_terminal(command):
@@ -31,6 +40,14 @@ def on_a_terminal(command):
         environment = {k: v for k, v in os.environ.items() if k not in ("CI", "NO_COLOR")}
         os.execve(command[0], command, environment | {"TERM": "xterm-256color", "TOKOMETER_CONFIG": ""})
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 45, 160, 0, 0))
+    with LoadThreads(child) as threads:
+        drawn = read_all(terminal)
+    _, status = os.waitpid(child, 0)
+    return drawn, os.waitstatus_to_exitcode(status), threads
+
+
+def read_all(terminal):
+    """Takes what is drawn until the end, and asks for a stream's output."""
     drawn, looking = 0, False
     while True:
         ready, _, _ = select.select([terminal], [], [], 120)
@@ -46,16 +63,45 @@ def on_a_terminal(command):
         if not looking and b"window" in data:
             os.write(terminal, b"o")
             looking = True
-    _, status = os.waitpid(child, 0)
     if not looking:
         sys.exit("the dashboard did not show")
-    return drawn, os.waitstatus_to_exitcode(status)
+    return drawn
 
 
 def plain(command):
     environment = os.environ | {"TOKOMETER_CONFIG": ""}
-    done = subprocess.run([*command, "--plain"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
-    return 0, done.returncode
+    to_nobody = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen([*command, "--plain"], env=environment, **to_nobody) as child:
+        with LoadThreads(child.pid) as threads:
+            return 0, child.wait(), threads
+
+
+class LoadThreads:
+    """CPU time of the threads that read streams, looked at until they are gone."""
+
+    def __init__(self, pid):
+        self.tasks, self.seconds, self.end = f"/proc/{pid}/task", {}, threading.Event()
+        self.thread = threading.Thread(target=self.look)
+
+    def look(self):
+        while not self.end.wait(0.25):
+            with contextlib.suppress(OSError):
+                for task in os.listdir(self.tasks):
+                    with contextlib.suppress(OSError):
+                        if pathlib.Path(self.tasks, task, "comm").read_text().startswith(LOAD):
+                            ran = pathlib.Path(self.tasks, task, "schedstat").read_text().split()[0]
+                            self.seconds[task] = int(ran) / 1e9
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.end.set()
+        self.thread.join()
+
+    def total(self):
+        return sum(self.seconds.values()) or sys.exit(f"no thread {LOAD}* was seen")
 
 
 def figures(out):
@@ -66,6 +112,17 @@ def figures(out):
         sys.exit(f"no rate: {cell['status']}: {cell['reason']}")
     lag = cell["client_lag_us"]
     return {"tok/s": cell["throughput"]["total"], "lag p50 us": lag["p50"], "lag p99 us": lag["p99"]}
+
+
+def ratio(values):
+    """The pairs' ratio with ÷ without, and its interval."""
+    logs = [math.log(one / other) for one, other in zip(values["with"], values["without"])]
+    mean = statistics.mean(logs)
+    text = f"with ÷ without = {math.exp(mean):.4f}"
+    if len(logs) - 1 in STUDENT_T:
+        half = STUDENT_T[len(logs) - 1] * statistics.stdev(logs) / math.sqrt(len(logs))
+        text += f" ({math.exp(mean - half):.4f} to {math.exp(mean + half):.4f}, n {len(logs)})"
+    return text
 
 
 def main():
@@ -94,18 +151,19 @@ def main():
                         "--prefill-contexts", "1k", "--concurrency", str(asked.streams), "--no-machine",
                         "--duration", f"{asked.seconds}s",
                     ]
-                    drawn, code = on_a_terminal(command) if how == "with" else plain(command)
+                    drawn, code, threads = on_a_terminal(command) if how == "with" else plain(command)
                     if code not in (0, 3):
                         sys.exit(f"exit code {code}")
-                    seen = figures(out)
+                    seen = figures(out) | {"load threads' CPU s": threads.total()}
                     found[how].append(seen)
                     shown = ", ".join(f"{name} {value:.2f}" for name, value in seen.items() if value is not None)
                     print(f"{how:>8} the dashboard: {shown}" + (f", {drawn} bytes drawn" if drawn else ""), flush=True)
         for name in found["with"][0]:
-            values = {how: [one[name] for one in runs if one[name] is not None] for how, runs in found.items()}
-            if all(values.values()):
-                medians = {how: statistics.median(of) for how, of in values.items()}
-                print(f"{name}: with ÷ without = {medians['with'] / medians['without']:.4f}")
+            values = {how: [one[name] for one in runs] for how, runs in found.items()}
+            if None in values["with"] + values["without"]:
+                continue
+            medians = [statistics.median(values[how]) for how in ("with", "without")]
+            print(f"{name}: medians {medians[0]:.3f} with, {medians[1]:.3f} without; {ratio(values)}")
     finally:
         sim.stdin.close()
         sim.wait(timeout=30)

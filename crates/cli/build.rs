@@ -22,7 +22,9 @@ fn main() {
 
 /// The commit that is checked out, if this is a checkout of this project at all.
 fn checked_out() -> Option<String> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2)?;
+    // As it is now: this script may have been built for another copy of the sources that shares the target folder.
+    let package = std::env::var_os("CARGO_MANIFEST_DIR")?;
+    let root = Path::new(&package).ancestors().nth(2)?;
     if !root.join(".git").exists() {
         return None;
     }

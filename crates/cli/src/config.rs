@@ -6,6 +6,7 @@
 mod catalogue;
 mod file;
 mod layers;
+mod misspelt;
 mod near;
 mod preset;
 pub(crate) mod show;
@@ -17,16 +18,22 @@ use clap::{ArgMatches, Command};
 pub(crate) use near::nearest;
 pub(crate) use preset::Preset;
 
+use crate::out;
+
 /// The command line with everything that stands elsewhere. A line that can't be read ends the process, with clap's
 /// own message.
 pub(crate) fn read(command: Command, line: Vec<OsString>) -> anyhow::Result<ArgMatches> {
     let command = match layers::Call::of(&command, &line) {
         Some(call) => {
             let resolved = layers::resolve(&command, &call)?;
+            for (name, meant) in misspelt::variables(&catalogue::all(&command)) {
+                out::say(&format!("note: {name} is no setting and changes nothing; did you mean {meant}?"));
+            }
             layers::inject(command, &call, &resolved)
         }
         // Help, a version, or a line that clap will refuse.
         None => command,
     };
-    Ok(command.get_matches_from(line))
+    let commands: Vec<String> = command.get_subcommands().map(|one| one.get_name().to_owned()).collect();
+    command.try_get_matches_from(line).map_err(|error| misspelt::command(error, &commands).exit())
 }

@@ -6,6 +6,7 @@
 
 mod board;
 mod history;
+mod jobs;
 mod keys;
 mod terminal;
 #[cfg(test)]
@@ -33,6 +34,10 @@ use view::Snapshot;
 
 /// Between two pictures.
 const TICK: Duration = Duration::from_millis(200);
+
+/// The longest that the thread is waited for at the end, and between two looks.
+const PATIENCE: Duration = Duration::from_secs(2);
+const LOOK: Duration = Duration::from_millis(5);
 
 /// What a key may ask of the session.
 #[derive(Debug, Clone)]
@@ -70,11 +75,13 @@ impl Dashboard {
         wishes: Wishes,
         colour: bool,
     ) -> io::Result<Dashboard> {
+        jobs::watch()?;
         let mut screen = Screen::open()?;
-        *TAKEN.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&board));
+        let lines = Lines::take(&board);
         let end = Arc::new(AtomicBool::new(false));
         let ended = Arc::clone(&end);
         let work = move || {
+            let _lines = lines;
             let mut painter =
                 Painter { board, live, machine, history: History::default(), ui: Ui::new(colour) };
             // A terminal that is gone shows nothing; the run goes on.
@@ -89,12 +96,39 @@ impl Dashboard {
 impl Drop for Dashboard {
     fn drop(&mut self) {
         self.end.store(true, Ordering::Release);
-        *TAKEN.lock().unwrap_or_else(PoisonError::into_inner) = None;
-        if let Some(thread) = self.thread.take() {
+        let Some(thread) = self.thread.take() else { return };
+        // A terminal that goes away at a bad moment may hold it, and must not hold the run.
+        let mut waited = Duration::ZERO;
+        while !thread.is_finished() && waited < PATIENCE {
+            std::thread::sleep(LOOK);
+            waited += LOOK;
+        }
+        if thread.is_finished() {
             // Its panic has been shown where it happened.
             let _ = thread.join();
+        } else {
+            restore();
         }
+    }
+}
+
+/// Lines for the user, as long as the thread that draws shows them: also one that panics, or whose terminal is gone,
+/// gives them back, and the terminal with them.
+struct Lines;
+
+impl Lines {
+    fn take(board: &Arc<Board>) -> Lines {
+        *TAKEN.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(board));
+        jobs::paint(true);
+        Lines
+    }
+}
+
+impl Drop for Lines {
+    fn drop(&mut self) {
         restore();
+        *TAKEN.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        jobs::paint(false);
     }
 }
 
@@ -109,9 +143,20 @@ struct Painter {
 impl Painter {
     fn run(&mut self, screen: &mut Screen, wishes: &Wishes, end: &AtomicBool) -> io::Result<()> {
         while !end.load(Ordering::Acquire) {
+            if jobs::stop_is_wanted() {
+                screen.suspend()?;
+            }
+            if jobs::is_back() {
+                screen.come_back()?;
+            }
+            if !screen.is_here()? {
+                // In the background the run goes on, and nothing is drawn.
+                std::thread::sleep(TICK);
+                continue;
+            }
             let snapshot = self.look();
             screen.draw(|frame| view::draw(frame, &snapshot, &mut self.ui))?;
-            if !event::poll(TICK)? {
+            if !terminal::wait_for_keys(TICK)? {
                 continue;
             }
             // Everything that waits is taken before the next picture: a key that is held down draws no faster.
@@ -127,7 +172,7 @@ impl Painter {
                     Event::Resize(..) => screen.clear()?,
                     _ => {}
                 }
-                if !event::poll(Duration::ZERO)? {
+                if !terminal::wait_for_keys(Duration::ZERO)? {
                     break;
                 }
             }

@@ -65,7 +65,7 @@ pub(crate) fn print(error: &anyhow::Error) -> u8 {
     // Through the error itself and not through its chain, which hides what was added as context.
     let Some(Hinted { hint, code, .. }) = error.downcast_ref::<Hinted>() else {
         crate::out::say(
-            "hint: the message says what to do; docs/troubleshooting.md goes through messages one by one",
+            "hint: the message says what to do; tokometer explain WORD says what a word of it means",
         );
         return NO_RUN;
     };

@@ -202,7 +202,7 @@ impl Session {
         // A resumed one is locked already.
         let _lock = if self.resume.is_none() { Some(folder.lock()?) } else { None };
         if let Some(launched) = &mut launched {
-            launched.keep_log(&folder)?;
+            launched.keep_log(&folder, segment)?;
         }
         if self.output.dry_run {
             drop(launched);
@@ -251,7 +251,10 @@ impl Session {
     async fn probe(&self, server: &server::Server) -> anyhow::Result<Target> {
         let options = ProbeOptions { model: self.target.model.clone(), no_requests: self.output.dry_run };
         let probed = tokometer_target::probe(&server.control, &options).await;
-        Ok(probed.map_err(|error| advice::on(&error))?)
+        Ok(probed.map_err(|error| match &self.resume {
+            Some(resume) if self.machine.launch.is_none() => advice::on_resumed(&error, &resume.folder),
+            _ => advice::on(&error),
+        })?)
     }
 
     async fn refuse_busy(&self, target: &Target, server: &server::Server) -> anyhow::Result<()> {

@@ -48,6 +48,8 @@ pub(crate) fn terminal(table: &Compat) -> String {
         put(String::new());
         put("total: aggregate_tps, tokens ÷ time to the last of them · per req.: output_tps_per_user, 1 ÷ time between".to_owned());
         put("tokens · total/C: per_request_avg_tps · TTFT with connecting · active: the server's gauge · ∅: no number".to_owned());
+        put("its context 0 (a prompt of one sentence) has no cell here: a context is a length in tokens"
+            .to_owned());
     }
     text
 }

@@ -128,7 +128,7 @@ impl Drop for Watch {
 
 /// The last readings of a machine that is being read.
 #[derive(Debug, Clone)]
-pub struct Latest(Arc<Mutex<Telemetry>>);
+pub struct Latest(pub(crate) Arc<Mutex<Telemetry>>);
 
 impl Latest {
     /// The last full reading of each device, in the order of their numbers, and the last of the host.

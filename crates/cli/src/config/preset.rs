@@ -10,7 +10,7 @@ pub(crate) enum Preset {
     Quick,
     /// The method's own defaults, whatever the file says
     Standard,
-    /// The matrix of llm-inference-bench 0.6.2, and its numbers by its own definitions beside ours
+    /// The matrix of llm-inference-bench 0.6.2 but for its context 0, and its numbers by its own definitions beside ours
     Compat,
 }
 
@@ -47,6 +47,7 @@ impl Preset {
                 ("method", "at_end", "cut"),
                 ("method", "timeout", "600s"),
             ],
+            // That tool's context 0 is a prompt of one sentence; a context here is a length in tokens.
             Preset::Compat => &[
                 ("matrix", "contexts", "16k,32k,64k,128k"),
                 ("matrix", "concurrency", "1,2,4,8,16,32,64,128"),

@@ -1,8 +1,10 @@
 //! Why a server cannot be measured, and what to try.
 
+use tokometer_record::RunFolder;
 use tokometer_target::TargetError;
 use tokometer_wire::{Failure, FailureKind};
 
+use super::launch;
 use crate::failure::Hinted;
 
 /// The sentence and the hint for a server that cannot be used.
@@ -59,6 +61,18 @@ pub(super) fn on(error: &TargetError) -> Hinted {
     let (message, hint) =
         advised.unwrap_or_else(|| (error.to_string(), "the server's log may say more; then start again"));
     Hinted::new(message, hint)
+}
+
+/// The same for a run that is resumed without a launch command. The record holds none that could be run: its secrets
+/// are taken out.
+pub(super) fn on_resumed(error: &TargetError, folder: &RunFolder) -> Hinted {
+    match error {
+        TargetError::Unreachable { url, failure } if launch::was_launched(folder) => Hinted::new(
+            unreachable(url, failure),
+            "the run's server was started by --launch: give the same --launch again, or start it yourself",
+        ),
+        other => on(other),
+    }
 }
 
 fn unreachable(url: &str, failure: &Failure) -> String {

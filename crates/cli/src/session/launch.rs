@@ -23,8 +23,6 @@ const LOOK: Duration = Duration::from_millis(250);
 const LOOK_LIMIT: Duration = Duration::from_secs(5);
 /// Time that a server has to end by itself.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// Name of the log in the run's folder.
-const LOG: &str = "server.log";
 /// Ports that engines take when nobody names one.
 const PORTS: [(&str, u16); 10] = [
     ("sglang", 30_000),
@@ -141,9 +139,11 @@ impl Launch {
         }
     }
 
-    /// Puts the log into the run's folder.
-    pub(super) fn keep_log(&mut self, folder: &RunFolder) -> anyhow::Result<()> {
-        let place = folder.path.join(LOG);
+    /// Puts the log into the run's folder, beside those of earlier segments.
+    pub(super) fn keep_log(&mut self, folder: &RunFolder, segment: Option<u32>) -> anyhow::Result<()> {
+        let names = (segment.unwrap_or(1)..).map(log_name);
+        let mut places = names.map(|name| folder.path.join(name));
+        let Some(place) = places.find(|place| !place.exists()) else { return Ok(()) };
         let Some(launched) = &mut self.launched else { return Ok(()) };
         launched.move_log(&place).with_context(|| {
             Hinted::new(
@@ -199,6 +199,16 @@ impl Launch {
             out::say(text);
         }
     }
+}
+
+/// Name of a segment's log in the run's folder.
+fn log_name(segment: u32) -> String {
+    if segment < 2 { "server.log".to_owned() } else { format!("server.s{segment}.log") }
+}
+
+/// True if the server of the run in this folder was started for it.
+pub(super) fn was_launched(folder: &RunFolder) -> bool {
+    folder.path.join(log_name(1)).is_file()
 }
 
 /// True once the API is there, also where it asks for a key, and nothing says that a model is still being loaded.

@@ -83,11 +83,11 @@ impl Watching {
         self.saved.get_mut().pieces = pieces.collect();
     }
 
-    /// The last readings, for a display; none where another host reads them.
+    /// The last readings, for a display.
     pub(super) fn latest(&self) -> Option<Latest> {
         match self.reading.borrow().as_ref()? {
             Reading::Local(watch) => Some(watch.latest()),
-            Reading::Agent(_) => None,
+            Reading::Agent(watch) => Some(watch.latest()),
         }
     }
 

@@ -10,7 +10,7 @@ use crate::secrets::hidden;
 use crate::support::{Ended, Watched, call, load, only_run, tokometer};
 
 /// An agent as a process of its own, on a machine with four H200 of which the process `pid` uses two; its address.
-fn agent(folder: &Path, pid: u32, switches: &[&str]) -> (Watched, String) {
+pub(crate) fn agent(folder: &Path, pid: u32, switches: &[&str]) -> (Watched, String) {
     driver(folder, pid, switches);
     let mut command = tokometer();
     command.args(["agent", "--listen", "127.0.0.1:0", "--token-file"]).arg(token_file(folder));
@@ -20,7 +20,8 @@ fn agent(folder: &Path, pid: u32, switches: &[&str]) -> (Watched, String) {
     (agent, url)
 }
 
-fn token_file(folder: &Path) -> PathBuf {
+/// The file of its token.
+pub(crate) fn token_file(folder: &Path) -> PathBuf {
     folder.join("token")
 }
 

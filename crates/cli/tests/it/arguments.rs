@@ -1,6 +1,6 @@
 //! A command line that cannot be meant: exit code 2, and a message that says what is expected.
 
-use crate::support::call;
+use crate::support::{Ended, call, tokometer};
 
 /// Nothing listens there; none of these must come so far.
 const NOWHERE: &str = "127.0.0.1:9";
@@ -130,5 +130,23 @@ fn profiles_that_are_none() {
         let ended = call([command, "--profile", "h100"]);
         assert_eq!(ended.code, Some(1), "{ended:?}");
         assert!(ended.line("error: ").contains("h200-x4"), "{ended:?}");
+    }
+}
+
+#[test]
+fn slips_of_the_pen_are_seen_through() {
+    let ended = call(["rnu"]);
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    assert!(ended.stderr.contains("'run'"), "{ended:?}");
+    let show = |name: &str| {
+        let mut command = tokometer();
+        Ended::from(command.args(["config", "show", "run"]).env(name, "3s").output().unwrap())
+    };
+    let ended = show("TOKOMETER_DURATON");
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(ended.line("note: ").contains("did you mean TOKOMETER_DURATION?"), "{ended:?}");
+    for known in ["TOKOMETER_DURATION", "TOKOMETER_TOKEN", "TOKOMETER_OF_SOMEBODY_ELSE"] {
+        let ended = show(known);
+        assert!(ended.code == Some(0) && !ended.stderr.contains("note: "), "{known}: {ended:?}");
     }
 }

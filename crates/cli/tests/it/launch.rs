@@ -9,6 +9,8 @@ use tokometer_record::RunState;
 use crate::secrets::hidden;
 use crate::support::{Ended, SMALL, Watched, load, only_run, tokometer};
 
+/// Tokens a second of each stream: so few that a client on a busy machine keeps up with them.
+pub(crate) const SLOW: &str = "20";
 /// A key in the launch command.
 const KEY: &str = "launch-secret-abcdef012345";
 
@@ -42,7 +44,7 @@ impl Place {
         let pids = pids.display();
         format!(
             "setsid sleep 600 & echo $! >> {pids}; echo $$ >> {pids}; echo loading the model; \
-             exec {binary} sim --port {port} --api-key {KEY}"
+             exec {binary} sim --port {port} --api-key {KEY} --rate {SLOW}"
         )
     }
 
@@ -138,6 +140,38 @@ fn an_interruption_ends_a_server_that_does_not_hear() {
     let ended = running.ended();
     assert_eq!(ended.code, Some(130), "{ended:?}");
     place.nothing_is_left(1);
+}
+
+#[test]
+fn a_resumed_run_launches_again_and_keeps_both_logs() {
+    let place = Place::new();
+    let mut running = Watched::start(place.run(&place.server()).args(SMALL));
+    running.wait_for("[ 1/3]");
+    running.signal("INT");
+    let ended = running.ended();
+    assert_eq!(ended.code, Some(130), "{ended:?}");
+    place.nothing_is_left(2);
+    let folder = only_run(&place.out());
+    let first = log_of(&folder);
+    assert!(first.contains("loading the model"), "{first}");
+
+    let resume = |launch: Option<&str>| {
+        let mut command = tokometer();
+        command.args(["run", "--resume"]).arg(&folder).env("OPENAI_API_KEY", KEY);
+        Ended::from(
+            command.args(launch.map(|launch| ["--launch", launch]).into_iter().flatten()).output().unwrap(),
+        )
+    };
+    // Nothing answers: the server was that of the run.
+    resume(None).failed_with(1, &["--launch again"]);
+    let ended = resume(Some(&place.server()));
+    assert!(matches!(ended.code, Some(0 | 3)), "{ended:?}");
+    place.nothing_is_left(4);
+    assert_eq!(load(&folder).state, RunState::Finished);
+    assert_eq!(log_of(&folder), first, "the first log is as it was");
+    let second = std::fs::read_to_string(folder.join("server.s2.log")).unwrap();
+    assert!(second.contains("loading the model"), "{second}");
+    hidden(&[KEY], &ended, &place.out());
 }
 
 #[test]

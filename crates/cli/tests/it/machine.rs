@@ -5,6 +5,7 @@ use std::process::Command;
 
 use tokometer_record::{FlagCode, Phase, Run, RunFolder, Status};
 
+use crate::launch::SLOW;
 use crate::secrets::hidden;
 use crate::support::{Ended, SMALL, Watched, call, load, only_run, simulated, tokometer};
 
@@ -14,7 +15,8 @@ pub(crate) const KEY: &str = "launch-secret-0123456789";
 /// The simulated engine as a process of its own, which asks for a key; its address.
 pub(crate) fn server() -> (Watched, String) {
     let mut command = tokometer();
-    let mut server = Watched::start_on_stdout(command.args(["sim", "--port", "0", "--api-key", KEY]));
+    let args = ["sim", "--port", "0", "--api-key", KEY, "--rate", SLOW];
+    let mut server = Watched::start_on_stdout(command.args(args));
     let line = server.wait_for("http://");
     let at = line.find("http://").unwrap();
     let url = line[at..].split(' ').next().unwrap().to_owned();

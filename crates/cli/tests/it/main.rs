@@ -23,6 +23,8 @@ mod machine;
 mod measured;
 mod output;
 #[cfg(target_os = "linux")]
+mod portable;
+#[cfg(target_os = "linux")]
 mod ports;
 mod repeated;
 mod resumed;

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use tokometer_record::{Cell, Run, RunState, Status};
+use tokometer_analysis::adaptive::replay;
+use tokometer_record::{AdaptiveEnd, Cell, Phase, Run, RunFolder, RunState, Status};
 use tokometer_sim::{Profile, Running, Server, ServerOptions};
 
 use crate::support::{Ended, SMALL, Watched, call, load, only_run, simulated, tokometer};
@@ -170,6 +171,38 @@ fn repeats_in_shuffled_order_go_on_and_chosen_ones_are_measured_again() {
     for (old, new) in of(&run).traces().zip(of(&again).traces()) {
         assert_ne!(old.file, new.file);
         assert!(folder.join(&old.file).is_file() && new.file.ends_with(".s3.parquet"));
+    }
+}
+
+#[test]
+fn adaptive_windows_go_on_by_the_same_rule() {
+    let server = simulated(None);
+    let out = tempfile::tempdir().unwrap();
+    let args = ["--contexts", "1k", "--concurrency", "1,2", "--duration", "5s", "--adaptive"];
+    let mut running = start(&server, out.path(), &args);
+    // In the window of the last cell.
+    running.wait_for("[ 2/3]");
+    running.signal("KILL");
+    drop(running.ended());
+    let folder = only_run(out.path());
+    let left = load(&folder);
+    assert!(left.settings.adaptive && left.state == RunState::Running);
+    let ended = resume(&folder, &[]);
+    assert!(matches!(ended.code, Some(0 | 3)), "{ended:?}");
+    let run = is_whole(&folder);
+    assert!(run.settings.adaptive && run.settings.duration_seconds == left.settings.duration_seconds);
+    let saved = RunFolder::open(&folder).unwrap();
+    let decode: Vec<&Cell> = run.cells.iter().filter(|cell| cell.phase == Phase::Decode).collect();
+    assert_eq!(decode.len(), 2);
+    for (segment, cell) in [None, Some(2)].into_iter().zip(decode) {
+        let trace = saved.load_trace(cell.trace.as_ref().unwrap()).unwrap();
+        assert_eq!(trace.meta.segment, segment);
+        let told = cell.adaptive.as_ref().unwrap();
+        assert_eq!((told.asked_seconds, told.longest_seconds), (5.0, 120.0));
+        // The checks that were made are those that the rule makes of the trace.
+        let again = replay(&trace).unwrap();
+        assert_eq!((again.end, again.checks.len()), (told.end, told.checks.len()));
+        assert!(told.end != AdaptiveEnd::Undecided && !told.checks.is_empty(), "{told:?}");
     }
 }
 

@@ -64,6 +64,23 @@ impl Pane {
         self.line(&format!("clear; {} {args} --out {}", env!("CARGO_BIN_EXE_tokometer"), out.display()));
     }
 
+    /// The process in the foreground.
+    fn process(&self) -> String {
+        let tty = self.tmux(&["display-message", "-p", "#{pane_tty}"]);
+        let tty = tty.trim().trim_start_matches("/dev/");
+        let listed = Command::new("ps").args(["-t", tty, "-o", "pid=,comm="]).output().unwrap();
+        let listed = String::from_utf8(listed.stdout).unwrap();
+        let found = listed.lines().filter_map(|line| line.trim().split_once(' '));
+        let mut found = found.filter(|(_, name)| name.trim() == "tokometer");
+        found.next().unwrap_or_else(|| panic!("no process in {listed}")).0.to_owned()
+    }
+
+    /// Sends a signal to it by its name.
+    fn signal(&self, name: &str) {
+        let sent = Command::new("kill").args([&format!("-{name}"), &self.process()]).status().unwrap();
+        assert!(sent.success());
+    }
+
     fn resize(&self, width: u16, height: u16) {
         self.tmux(&["resize-window", "-x", &width.to_string(), "-y", &height.to_string()]);
     }
@@ -222,6 +239,109 @@ fn to_the_shell_and_back_and_an_interruption() {
 }
 
 #[test]
+fn a_stop_from_outside_gives_the_terminal_back_and_a_return_takes_it() {
+    let out = tempfile::tempdir().unwrap();
+    let pane = Pane::open(100, 35);
+    pane.run("demo --contexts 1k --concurrency 1 --duration 1h", out.path());
+    pane.wait_for("window ");
+    pane.signal("TSTP");
+    pane.wait_for("Stopped");
+    pane.is_as_it_was();
+    // In the background it goes on without a picture, and is neither stopped by the terminal nor draws on it.
+    pane.line("clear; bg");
+    pane.wait_until("a running job", |_| {
+        pane.line("clear; jobs");
+        pane.picture().contains("Running")
+    });
+    pane.is_as_it_was();
+    pane.line("clear; fg");
+    pane.wait_for("q finish");
+    // A stop that can't be heard leaves the terminal taken; the return draws it anew.
+    pane.signal("STOP");
+    pane.wait_for("Stopped");
+    pane.line("clear; fg");
+    pane.wait_for("q finish");
+    pane.keys("?");
+    pane.wait_for("finish: save what is measured");
+    pane.keys("Escape");
+    pane.keys("q");
+    pane.wait_for("page: ");
+    pane.line("echo code=$?");
+    pane.wait_for("code=130");
+    pane.is_as_it_was();
+    assert_eq!(load(&only_run(out.path())).state, RunState::Interrupted);
+}
+
+#[test]
+fn an_end_from_outside_saves_and_gives_the_terminal_back() {
+    for signal in ["TERM", "HUP"] {
+        let out = tempfile::tempdir().unwrap();
+        let pane = Pane::open(100, 35);
+        pane.run("demo --contexts 1k --concurrency 1 --duration 1h", out.path());
+        pane.wait_for("window ");
+        pane.signal(signal);
+        pane.wait_for("page: ");
+        pane.line("echo code=$?");
+        pane.wait_for("code=130");
+        pane.is_as_it_was();
+        let folder = only_run(out.path());
+        assert_eq!(load(&folder).state, RunState::Interrupted, "{signal}");
+        let verified = call(["verify", &folder.to_string_lossy()]);
+        assert_eq!(verified.code, Some(0), "{signal}: {verified:?}");
+    }
+}
+
+#[test]
+fn a_terminal_that_goes_away_leaves_a_saved_run() {
+    let out = tempfile::tempdir().unwrap();
+    let pane = Pane::open(100, 35);
+    pane.run("demo --contexts 1k --concurrency 1 --duration 1h", out.path());
+    pane.wait_for("window ");
+    let process = pane.process();
+    drop(pane);
+    let stat = || std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    let gone =
+        |stat: &str| stat.rsplit_once(')').is_none_or(|(_, rest)| rest.trim_start().starts_with(['Z', 'X']));
+    for _ in 0..LOOKS {
+        if gone(&stat()) {
+            break;
+        }
+        std::thread::sleep(LOOK_EVERY);
+    }
+    let left = stat();
+    if !gone(&left) {
+        // A test that fails leaves no process behind.
+        drop(Command::new("kill").args(["-KILL", &process]).status());
+        panic!("{left}");
+    }
+    let folder = only_run(out.path());
+    assert_eq!(load(&folder).state, RunState::Interrupted);
+    assert!(folder.join("report.html").is_file());
+}
+
+#[test]
+fn a_run_under_nohup_outlives_its_terminal() {
+    let out = tempfile::tempdir().unwrap();
+    let pane = Pane::open(100, 35);
+    let binary = env!("CARGO_BIN_EXE_tokometer");
+    let log = out.path().join("log");
+    pane.line(&format!(
+        "nohup {binary} demo --contexts 1k --concurrency 1 --duration 1h --out {} >{} 2>&1",
+        out.path().join("runs").display(),
+        log.display()
+    ));
+    let said = |text: &str| std::fs::read_to_string(&log).is_ok_and(|log| log.contains(text));
+    pane.wait_until("a line of the run", |_| said("[ 1/2]"));
+    pane.signal("HUP");
+    // A signal that is heard comes before the one that is sent after it.
+    pane.signal("INT");
+    pane.wait_for_shell();
+    let log = std::fs::read_to_string(&log).unwrap();
+    assert_eq!(log.matches("interrupted: saving").count(), 1, "{log}");
+    assert_eq!(load(&only_run(&out.path().join("runs"))).state, RunState::Interrupted);
+}
+
+#[test]
 fn an_impatient_user_gets_the_terminal_back() {
     let out = tempfile::tempdir().unwrap();
     let pane = Pane::open(100, 35);
@@ -233,6 +353,26 @@ fn an_impatient_user_gets_the_terminal_back() {
     pane.line("echo code=$?");
     pane.wait_for("code=130");
     pane.is_as_it_was();
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn an_agents_readings_are_beside_the_servers() {
+    let (server, url) = crate::machine::server();
+    let folder = tempfile::tempdir().unwrap();
+    let (_agent, address) = crate::agent::agent(folder.path(), server.id(), &[]);
+    let token = crate::agent::token_file(folder.path());
+    let pane = Pane::open(110, 40);
+    pane.line(&format!("export OPENAI_API_KEY={}", crate::machine::KEY));
+    let agent = format!("--agent {address} --agent-token-file {}", token.display());
+    let out = folder.path().join("runs");
+    pane.run(&format!("run {url} {agent} --contexts 1k --concurrency 1 --duration 1h --yes"), &out);
+    let device = |line: &str| line.contains("0 NVIDIA H200") || line.contains("0 H200 SXM");
+    let picture =
+        pane.wait_until("a device", |it| it.lines().any(|line| device(line) && line.contains(" W  ")));
+    Pane::keep("agent", &picture);
+    pane.keys("q");
+    pane.wait_for("page: ");
 }
 
 #[test]

@@ -12,7 +12,7 @@ use tokometer_wire::clock::Clock;
 
 use super::client::{AgentError, Remote};
 use super::{Piece, Report};
-use crate::sampler::Cursor;
+use crate::sampler::{Cursor, Latest};
 
 /// Between two fetches.
 const FETCH: Duration = Duration::from_secs(2);
@@ -108,6 +108,12 @@ impl RemoteWatch {
     /// Looks at the series so far.
     pub fn with<T>(&self, look: impl FnOnce(&Telemetry) -> T) -> T {
         look(&lock(&self.series))
+    }
+
+    /// The last readings that were fetched, for a display: they may be two seconds old, and older where the agent is
+    /// silent.
+    pub fn latest(&self) -> Latest {
+        Latest(Arc::clone(&self.series))
     }
 
     /// Fetches what there is and ends; the whole series.
