@@ -43,6 +43,7 @@ impl Line {
                 Action::ProblemClosed => "closed a report",
                 Action::Implausible => "kept out of rankings",
                 Action::UserDisabled => "closed an account",
+                Action::RoleChanged => "changed a role",
             },
             run: entry.run_id.map(|id| (links::run(&id), id)),
             reason: entry.reason,
