@@ -80,9 +80,12 @@ pub(crate) async fn revoke(app: &App, user: &User, id: &str) -> Result<(), Probl
 pub(crate) async fn unlink(app: &App, user: &User, issuer: &str, subject: &str) -> Result<(), Problem> {
     let others = app.store.identities(&user.id).await?.len() > 1;
     let now = clock::now();
-    let token = app.store.tokens(&user.id).await?.into_iter().any(|token| {
-        token.revoked_at.is_none() && token.expires_at.is_none_or(|end| end > now)
-    });
+    let token = app
+        .store
+        .tokens(&user.id)
+        .await?
+        .into_iter()
+        .any(|token| token.revoked_at.is_none() && token.expires_at.is_none_or(|end| end > now));
     if !others && !token {
         return Err(Problem::refused(
             "last_way_in",

@@ -75,7 +75,12 @@ struct Found {
 impl OpenId {
     pub(crate) fn new(settings: OpenIdSettings, site_url: &str) -> OpenId {
         let patience = http::patience();
-        OpenId { settings, return_url: format!("{site_url}/sign-in/return"), found: Mutex::default(), patience }
+        OpenId {
+            settings,
+            return_url: format!("{site_url}/sign-in/return"),
+            found: Mutex::default(),
+            patience,
+        }
     }
 
     pub(crate) fn settings(&self) -> &OpenIdSettings {
@@ -134,13 +139,15 @@ impl OpenId {
             }
             error => self.unusable(&error),
         })?;
-        let id_token: &CoreIdToken =
-            openidconnect::TokenResponse::id_token(&tokens).ok_or_else(|| self.unusable(&"it gave no identity"))?;
+        let id_token: &CoreIdToken = openidconnect::TokenResponse::id_token(&tokens)
+            .ok_or_else(|| self.unusable(&"it gave no identity"))?;
         let nonce = Nonce::new(of(key, "nonce"));
         let verified = self.verify(id_token, &metadata, &nonce);
         let subject = match verified {
             // The provider may have changed its keys.
-            Err(ClaimsVerificationError::SignatureVerification(SignatureVerificationError::NoMatchingKey)) => {
+            Err(ClaimsVerificationError::SignatureVerification(
+                SignatureVerificationError::NoMatchingKey,
+            )) => {
                 let newer = self.metadata(true).await?;
                 self.verify(id_token, &newer, &nonce)
             }
@@ -152,10 +159,15 @@ impl OpenId {
         })?;
         // Its signature was checked.
         let mut claims = payload(&id_token.to_string()).ok_or_else(|| self.unusable_identity())?;
+        // The library looks at it only where a token is for several.
+        if claims.0.get("azp").is_some_and(|party| party != settings.client_id.as_str()) {
+            return Err(self.unusable(&"its identity was made for another party"));
+        }
         if claims.lack(settings)
             && let Some(endpoint) = metadata.userinfo_endpoint()
         {
-            self.ask_more(endpoint.url().as_str(), tokens.access_token().secret(), &subject, &mut claims).await?;
+            self.ask_more(endpoint.url().as_str(), tokens.access_token().secret(), &subject, &mut claims)
+                .await?;
         }
         if !claims.may_enter(settings) {
             return Err(Problem::forbidden(
@@ -262,9 +274,9 @@ impl OpenId {
         &self,
     ) -> impl Fn(
         HttpRequest,
-    )
-        -> std::pin::Pin<Box<dyn Future<Output = Result<openidconnect::HttpResponse, http::Away>> + Send>> + use<>
-    {
+    ) -> std::pin::Pin<
+        Box<dyn Future<Output = Result<openidconnect::HttpResponse, http::Away>> + Send>,
+    > + use<> {
         let (ca, patience) = (self.settings.ca_certificate.clone(), self.patience);
         move |request| Box::pin(http::ask(request, ca.clone(), patience))
     }

@@ -12,8 +12,17 @@ use crate::domain::Deed;
 
 /// What is open all the same: to sign in, and what machines ask that run the site.
 const OPEN: [&str; 11] = [
-    "/sign-in", "/sign-out", "/signed-out", "/invitation/", "/device", "/assets/", "/robots.txt", "/health/", "/metrics",
-    "/api/v1/device/", "/.well-known/",
+    "/sign-in",
+    "/sign-out",
+    "/signed-out",
+    "/invitation/",
+    "/device",
+    "/assets/",
+    "/robots.txt",
+    "/health/",
+    "/metrics",
+    "/api/v1/device/",
+    "/.well-known/",
 ];
 
 /// Refuses who is not known, where the site asks for that.
@@ -26,7 +35,8 @@ pub(crate) async fn guard(State(app): State<App>, request: Request, next: Next) 
     let is_api = path.starts_with("/api/");
     let place = request.uri().path_and_query().map_or("/", |path| path.as_str()).to_owned();
     let (mut parts, body) = request.into_parts();
-    let allowed = match <Caller as OptionalFromRequestParts<App>>::from_request_parts(&mut parts, &app).await {
+    let allowed = match <Caller as OptionalFromRequestParts<App>>::from_request_parts(&mut parts, &app).await
+    {
         Ok(Some(caller)) => caller.may(Deed::Read),
         Ok(None) => match Visitor::from_request_parts(&mut parts, &app).await {
             Ok(visitor) => visitor.may(Deed::Read).map(|_| ()),

@@ -130,14 +130,22 @@ fn is_own(app: &App, headers: &HeaderMap) -> bool {
 }
 
 /// Signs in with a token; the value for `Set-Cookie`. None for a token that does not hold.
-pub(crate) async fn sign_in(app: &App, headers: &HeaderMap, token: &str) -> Result<Option<HeaderValue>, Problem> {
+pub(crate) async fn sign_in(
+    app: &App,
+    headers: &HeaderMap,
+    token: &str,
+) -> Result<Option<HeaderValue>, Problem> {
     let Some(caller) = caller::holder(app, token).await? else { return Ok(None) };
     begin_session(app, headers, &caller.user.id).await.map(Some)
 }
 
 /// A new session for a user; the value for `Set-Cookie`. The one that the browser had before ends, so that nobody who
 /// knew its key is signed in with it.
-pub(crate) async fn begin_session(app: &App, headers: &HeaderMap, user_id: &str) -> Result<HeaderValue, Problem> {
+pub(crate) async fn begin_session(
+    app: &App,
+    headers: &HeaderMap,
+    user_id: &str,
+) -> Result<HeaderValue, Problem> {
     if let Some(old) = cookie(app, headers, SESSION) {
         app.store.end_session(&secret::hash(&old)).await?;
     }

@@ -70,7 +70,8 @@ pub(crate) async fn finish(app: &App, headers: &HeaderMap, returned: &Returned) 
         return Err(openid::turned_away("the provider could not sign you in"));
     }
     let subject = openid.finish(&returned.code, key).await?;
-    let next = form_urlencoded::parse(format!("n={next}").as_bytes()).next().map(|(_, next)| next.into_owned());
+    let next =
+        form_urlencoded::parse(format!("n={next}").as_bytes()).next().map(|(_, next)| next.into_owned());
     let next = next.unwrap_or_default();
     // One way leads back once.
     let mut cookies = vec![set_cookie(app, WAY, "", 0)];
@@ -125,7 +126,12 @@ pub(crate) async fn newcomer(app: &App, headers: &HeaderMap) -> Result<Subject, 
 }
 
 /// Makes the newcomer's account.
-pub(crate) async fn settle(app: &App, headers: &HeaderMap, handle: &str, next: &str) -> Result<Step, Problem> {
+pub(crate) async fn settle(
+    app: &App,
+    headers: &HeaderMap,
+    handle: &str,
+    next: &str,
+) -> Result<Step, Problem> {
     check_handle(handle).map_err(|why| Problem::refused("bad_name", why, "choose another name"))?;
     let subject = newcomer(app, headers).await?;
     let now = clock::now();
@@ -150,7 +156,8 @@ pub(crate) async fn link(app: &App, headers: &HeaderMap, session: &Session) -> R
     if !app.store.settle_newcomer(&secret::hash(&key), &session.user, false, clock::now()).await? {
         return Err(too_late());
     }
-    let cookies = vec![set_cookie(app, NEWCOMER, "", 0), begin_session(app, headers, &session.user.id).await?];
+    let cookies =
+        vec![set_cookie(app, NEWCOMER, "", 0), begin_session(app, headers, &session.user.id).await?];
     Ok(Step { to: "/account".to_owned(), cookies })
 }
 
@@ -179,7 +186,14 @@ mod tests {
             assert_eq!(safe_next(next), next);
         }
         for next in [
-            "", "//evil.test", "/\\evil.test", "https://evil.test", "evil.test", "/a\r\nSet-Cookie: x", "/\tx", "\\\\e",
+            "",
+            "//evil.test",
+            "/\\evil.test",
+            "https://evil.test",
+            "evil.test",
+            "/a\r\nSet-Cookie: x",
+            "/\tx",
+            "\\\\e",
             "javascript:alert(1)",
         ] {
             assert_eq!(safe_next(next), "/", "{next:?}");

@@ -11,7 +11,7 @@ use super::runs::{needs_owner, shown_row};
 use crate::account::Caller;
 use crate::app::App;
 use crate::clock;
-use crate::domain::{Action, ModerationEntry, NewProblem, ProblemKind, Deed};
+use crate::domain::{Action, Deed, ModerationEntry, NewProblem, ProblemKind};
 use crate::problem::Problem;
 use crate::trust;
 use crate::web::limits::{Doing, Whose};

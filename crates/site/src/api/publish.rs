@@ -13,7 +13,7 @@ use tokometer_record::verification::Level;
 use crate::account::Caller;
 use crate::app::App;
 use crate::clock;
-use crate::domain::{Action, NewRun, Publication, RunRow, Deed};
+use crate::domain::{Action, Deed, NewRun, Publication, RunRow};
 use crate::facts;
 use crate::problem::Problem;
 use crate::trust::{self, Checked};

@@ -191,8 +191,10 @@ pub(super) async fn sign_out(
 /// Says that the session here has ended, and where the one of the provider can be ended.
 pub(super) async fn signed_out(State(app): State<App>, visitor: Visitor) -> Result<Response, Problem> {
     let Some(openid) = &app.openid else { return Ok(Redirect::to("/").into_response()) };
-    let page =
-        SignedOutPage { provider: &openid.settings().name, url: openid.sign_out_url(&app.config.url()).await };
+    let page = SignedOutPage {
+        provider: &openid.settings().name,
+        url: openid.sign_out_url(&app.config.url()).await,
+    };
     frame(&app, &visitor)?.page(StatusCode::OK, "Signed out", &page)
 }
 

@@ -52,8 +52,9 @@ pub(super) async fn page(
     Query(Asked { user_code }): Query<Asked>,
 ) -> Result<Response, Problem> {
     if visitor.session.is_none() {
-        let place: String =
-            form_urlencoded::Serializer::new(String::from("/device?")).append_pair("user_code", &user_code).finish();
+        let place: String = form_urlencoded::Serializer::new(String::from("/device?"))
+            .append_pair("user_code", &user_code)
+            .finish();
         let next: String = form_urlencoded::byte_serialize(place.as_bytes()).collect();
         return Ok(Redirect::to(&format!("/sign-in?next={next}")).into_response());
     }
@@ -61,11 +62,7 @@ pub(super) async fn page(
 }
 
 /// Shows what the program of a code asks for, or takes the answer.
-pub(super) async fn answer(
-    State(app): State<App>,
-    client: Client,
-    form: Form,
-) -> Result<Response, Problem> {
+pub(super) async fn answer(State(app): State<App>, client: Client, form: Form) -> Result<Response, Problem> {
     let session = form.visitor.may(Deed::KeepAccount)?;
     // By address, and by user: a code has fewer letters than a token.
     let whose = || Whose::User(session.user.id.clone());
@@ -81,7 +78,8 @@ pub(super) async fn answer(
         return show(&app, &form.visitor, StatusCode::NOT_FOUND, code, true, None);
     };
     let of_role = Scopes::of_role(session.user.role);
-    let (allowed, lacking): (Vec<_>, Vec<_>) = waiting.scopes.0.iter().partition(|scope| of_role.has(**scope));
+    let (allowed, lacking): (Vec<_>, Vec<_>) =
+        waiting.scopes.0.iter().partition(|scope| of_role.has(**scope));
     let granted = match form.field("answer") {
         "yes" => Some(Scopes(allowed)),
         "no" => None,

@@ -173,9 +173,10 @@ pub(super) async fn set_role(
     form: Form,
 ) -> Result<Response, Problem> {
     let admin = &form.visitor.may(Deed::ChangeRoles)?.user;
-    let role: Role = form.field("role").parse().map_err(|why: String| {
-        Problem::bad("bad_form", why, "open the page again, and send its form")
-    })?;
+    let role: Role = form
+        .field("role")
+        .parse()
+        .map_err(|why: String| Problem::bad("bad_form", why, "open the page again, and send its form"))?;
     account::set_role(&app, admin, &handle, role, form.field("reason")).await?;
     Ok(Redirect::to("/users").into_response())
 }

@@ -44,11 +44,12 @@ impl Store {
         now: Millis,
     ) -> Result<Option<WaitingDevice>, StoreError> {
         let mut reader = self.database.reader().await?;
-        let row = sql("SELECT * FROM devices WHERE user_code = $1 AND decided_at IS NULL AND expires_at > $2")
-            .bind(user_code.as_slice())
-            .bind(now)
-            .maybe(&mut reader)
-            .await?;
+        let row =
+            sql("SELECT * FROM devices WHERE user_code = $1 AND decided_at IS NULL AND expires_at > $2")
+                .bind(user_code.as_slice())
+                .bind(now)
+                .maybe(&mut reader)
+                .await?;
         row.map(|row| {
             Ok(WaitingDevice {
                 program: row.get("program")?,
@@ -86,8 +87,10 @@ impl Store {
     /// [`Store::redeem_device`] does that.
     pub async fn poll_device(&self, hash: &[u8; 32], now: Millis) -> Result<Poll, StoreError> {
         let mut transaction = self.database.transaction().await?;
-        let row =
-            sql("SELECT * FROM devices WHERE hash = $1").bind(hash.as_slice()).maybe(&mut transaction).await?;
+        let row = sql("SELECT * FROM devices WHERE hash = $1")
+            .bind(hash.as_slice())
+            .maybe(&mut transaction)
+            .await?;
         let Some(row) = row else { return Ok(Poll::Unknown) };
         if row.get::<i64, _>("expires_at")? <= now {
             return Ok(Poll::Expired);

@@ -14,14 +14,15 @@ impl Store {
     ) -> Result<Option<(User, Identity)>, StoreError> {
         let mut reader = self.database.reader().await?;
         // Both tables say when something was made.
-        let row = sql("SELECT identities.issuer, identities.subject, identities.name, identities.mapped_role, \
+        let row =
+            sql("SELECT identities.issuer, identities.subject, identities.name, identities.mapped_role, \
              identities.created_at AS linked_at, identities.used_at, users.* \
              FROM identities JOIN users ON users.id = identities.user_id \
              WHERE identities.issuer = $1 AND identities.subject = $2")
-        .bind(issuer)
-        .bind(subject)
-        .maybe(&mut reader)
-        .await?;
+            .bind(issuer)
+            .bind(subject)
+            .maybe(&mut reader)
+            .await?;
         row.map(|row| Ok((accounts::user_of(&row)?, identity_of(&row)?))).transpose()
     }
 

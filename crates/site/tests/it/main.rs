@@ -13,6 +13,8 @@ mod lists;
 mod moderation;
 mod operations;
 mod pages;
+mod provider;
 mod publishing;
 mod sample;
+mod sign_in;
 mod site;

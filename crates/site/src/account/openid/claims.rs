@@ -38,7 +38,9 @@ impl Claims {
         let by_group = !settings.allowed_groups.is_empty() || !settings.group_roles.is_empty();
         self.text(&settings.handle_claim).is_none()
             || (by_group && self.get(&settings.groups_claim).is_none())
-            || (!settings.allowed_domains.is_empty() && self.get("email").is_none() && self.get("hd").is_none())
+            || (!settings.allowed_domains.is_empty()
+                && self.get("email").is_none()
+                && self.get("hd").is_none())
     }
 
     /// True if the person may come in.
@@ -67,10 +69,16 @@ impl Claims {
 
     /// Who it is. What stands before an `@` is the name: addresses of e-mail are not kept.
     pub(super) fn person(&self, issuer: &str, subject: &str, settings: &OpenIdSettings) -> Subject {
-        let name = [settings.handle_claim.as_str(), "nickname", "name"].into_iter().find_map(|name| self.text(name));
+        let name =
+            [settings.handle_claim.as_str(), "nickname", "name"].into_iter().find_map(|name| self.text(name));
         let name = name.map_or("", |name| name.split('@').next().unwrap_or_default());
         let plain = name.chars().filter(|letter| !letter.is_control()).take(NAME).collect();
-        Subject { issuer: issuer.to_owned(), subject: subject.to_owned(), name: plain, mapped: self.role(settings) }
+        Subject {
+            issuer: issuer.to_owned(),
+            subject: subject.to_owned(),
+            name: plain,
+            mapped: self.role(settings),
+        }
     }
 }
 
@@ -125,9 +133,13 @@ mod tests {
 
     #[test]
     fn names_become_handles() {
-        for (name, handle) in
-            [("Ada.Lovelace", "ada-lovelace"), ("-- x", ""), ("Ünal K", "nal-k"), ("a", ""), ("__bob__", "bob")]
-        {
+        for (name, handle) in [
+            ("Ada.Lovelace", "ada-lovelace"),
+            ("-- x", ""),
+            ("Ünal K", "nal-k"),
+            ("a", ""),
+            ("__bob__", "bob"),
+        ] {
             assert_eq!(suggested_handle(name), handle);
         }
         let settings = OpenIdSettings { handle_claim: "email".to_owned(), ..OpenIdSettings::default() };

@@ -22,7 +22,11 @@ const MOST: usize = 1 << 20;
 pub(crate) struct Away(String);
 
 /// Asks the provider, or whom it names.
-pub(super) async fn ask(request: HttpRequest, ca: Option<PathBuf>, patience: Duration) -> Result<HttpResponse, Away> {
+pub(super) async fn ask(
+    request: HttpRequest,
+    ca: Option<PathBuf>,
+    patience: Duration,
+) -> Result<HttpResponse, Away> {
     let away = |error: &dyn std::fmt::Display| Away(error.to_string());
     let uri = request.uri();
     let authority = uri.authority().ok_or_else(|| Away(format!("{uri} names no host")))?;

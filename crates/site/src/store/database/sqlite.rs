@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::time::Duration;
 
-use sqlx::{ConnectOptions, Connection, Sqlite};
 use sqlx::sqlite::{
     SqliteAutoVacuum, SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePoolOptions,
     SqliteSynchronous,
 };
+use sqlx::{ConnectOptions, Connection, Sqlite};
 
 use super::{Pools, migrator};
 use crate::store::{StoreError, damaged};
@@ -59,7 +59,11 @@ async fn bring_up_to_date(options: &SqliteConnectOptions) -> Result<(), StoreErr
     };
     let broken = done.await?;
     connection.close().await?;
-    if broken.is_empty() { Ok(()) } else { Err(damaged("a reference", format_args!("{} lead nowhere", broken.len()))) }
+    if broken.is_empty() {
+        Ok(())
+    } else {
+        Err(damaged("a reference", format_args!("{} lead nowhere", broken.len())))
+    }
 }
 
 /// True if a connection can be used again.
