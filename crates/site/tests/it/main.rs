@@ -2,15 +2,18 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that fails here says so")]
 
+mod access;
 mod accounts;
 mod attacks;
 mod bodies;
 mod browser;
 mod client;
+mod device;
 mod faults;
 mod gallery;
 mod lists;
 mod moderation;
+mod old_tables;
 mod operations;
 mod pages;
 mod provider;
