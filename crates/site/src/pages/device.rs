@@ -52,9 +52,8 @@ pub(super) async fn page(
     Query(Asked { user_code }): Query<Asked>,
 ) -> Result<Response, Problem> {
     if visitor.session.is_none() {
-        let place: String = form_urlencoded::Serializer::new(String::from("/device?"))
-            .append_pair("user_code", &user_code)
-            .finish();
+        let code: String = form_urlencoded::byte_serialize(user_code.as_bytes()).collect();
+        let place = format!("/device?user_code={code}");
         let next: String = form_urlencoded::byte_serialize(place.as_bytes()).collect();
         return Ok(Redirect::to(&format!("/sign-in?next={next}")).into_response());
     }
