@@ -242,9 +242,8 @@ pub(super) fn frame(app: &App, visitor: &Visitor) -> Result<Frame, Problem> {
     Frame::new(app, visitor, Here::Elsewhere, &About::default())
 }
 
-/// Kept nowhere, and its address told to nobody.
+/// Kept nowhere. (Its address is told to no other site either; to our own it must be, or browsers would hide the origin
+/// of its form.)
 pub(super) fn private(response: &mut Response) {
-    let headers = response.headers_mut();
-    headers.insert(http::header::CACHE_CONTROL, http::HeaderValue::from_static("no-store"));
-    headers.insert(http::header::REFERRER_POLICY, http::HeaderValue::from_static("no-referrer"));
+    response.headers_mut().insert(http::header::CACHE_CONTROL, http::HeaderValue::from_static("no-store"));
 }

@@ -167,7 +167,12 @@ async fn signing_in_with_a_browser() {
     tokio::task::block_in_place(|| accounts::signing_in(&reader, &user));
     let answer = crate::device::poll(&site, &device).await.is(200).json();
     assert_eq!(answer["scope"], "read publish");
-    tokio::task::block_in_place(|| accounts::keeping(&reader, &site.admin));
+    let code =
+        tokometer_site::host::invite(&site.config, tokometer_site::domain::Role::Reader).await.unwrap();
+    tokio::task::block_in_place(|| {
+        accounts::keeping(&reader, &site.admin);
+        accounts::an_invitation(&reader, code.expose());
+    });
     assert_eq!(reader.failed.into_inner(), Vec::<String>::new(), "pages that do not hold; why stands above");
     site.stop().await;
 }

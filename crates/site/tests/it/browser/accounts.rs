@@ -41,6 +41,8 @@ fn at_the_provider(reader: &Reader<'_>) {
     for _ in 0..4 {
         let host = reader.text("return location.origin");
         if host == reader.url {
+            // What the provider's own pages said on the console is not ours.
+            drop(reader.browser.log("browser"));
             return;
         }
         reader.browser.run(
@@ -49,6 +51,16 @@ fn at_the_provider(reader: &Reader<'_>) {
         reader.follow("form button[type=submit], form [type=submit]");
     }
     assert_eq!(reader.text("return location.origin"), reader.url, "{}", reader.says("body"));
+    drop(reader.browser.log("browser"));
+}
+
+/// Takes an invitation up.
+pub(super) fn an_invitation(reader: &Reader<'_>, code: &str) {
+    reader.go(&format!("/invitation/{code}"));
+    reader.browser.run("document.getElementById('handle').value = 'guest'");
+    reader.holds("invitation");
+    reader.follow("main button[type=submit]");
+    assert!(reader.says("#new-token").starts_with("tokometer_"), "{}", reader.says("main"));
 }
 
 /// The page of one's own tokens, and the roles of everybody.
