@@ -215,7 +215,7 @@ async fn token(State(provider): State<Provider>, headers: http::HeaderMap, body:
 }
 
 fn answer(provider: &Provider, lie: &Lie, nonce: &str) -> Value {
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs() as i64;
+    let now = tokometer_wire::clock::Clock::start().wall_start_s();
     let fault = lie.fault;
     let mut claims = json!({
         "iss": if fault == Fault::Issuer { "https://other.test".to_owned() } else { provider.issuer() },

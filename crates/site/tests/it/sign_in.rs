@@ -108,7 +108,7 @@ async fn somebody_new_chooses_a_name_and_comes_back() {
     assert_eq!(done.header("location"), "/", "never to another site");
     assert!(jar.has("tokometer") && !jar.has("tokometer-new"));
     let page = jar.get(&site, "/account").await.is(200).text();
-    assert!(page.contains("You are a publisher") && page.contains("Ada.Lovelace"), "{page}");
+    assert!(page.contains("Your role is publisher") && page.contains("Ada.Lovelace"), "{page}");
     // Nothing of an address is kept.
     let mut bytes = std::fs::read(site.config.database()).unwrap();
     bytes.extend(std::fs::read(site.config.data.join("site.db-wal")).unwrap_or_default());
@@ -251,18 +251,18 @@ async fn groups_decide_who_comes_in_and_as_what() {
     let mut jar = Jar::default();
     jar.sign_in(&site, &provider, "%2F").await.is(303);
     jar.post_with(&site, "/sign-in/new", &[("handle", "ada")], "").await.is(303);
-    assert!(jar.get(&site, "/account").await.text().contains("You are a reader"));
+    assert!(jar.get(&site, "/account").await.text().contains("Your role is reader"));
     // A change of groups is a change of role, at the next sign-in, and is told.
     provider.set(|lie| lie.claims["groups"] = json!(["bench", "ops"]));
     jar.sign_in(&site, &provider, "%2F").await.is(303);
-    assert!(jar.get(&site, "/account").await.text().contains("You are a admin"));
+    assert!(jar.get(&site, "/account").await.text().contains("Your role is admin"));
     let log = site.get("/api/v1/moderation").await.json();
     assert_eq!(log["log"][0]["action"], "role_changed", "{log}");
     // What an admin decides here stays while the groups stay.
     let role = Call::new(http::Method::PUT, "/api/v1/users/ada/role").token(&site.admin);
     role.json(&json!({"role": "moderator", "reason": "test"})).send(site.address).await.is(200);
     jar.sign_in(&site, &provider, "%2F").await.is(303);
-    assert!(jar.get(&site, "/account").await.text().contains("You are a moderator"));
+    assert!(jar.get(&site, "/account").await.text().contains("Your role is moderator"));
     // Closed accounts stay closed.
     tokometer_site::host::disable(&site.config, "ada", "test").await.unwrap();
     assert_eq!(jar.sign_in(&site, &provider, "%2F").await.status, 403);

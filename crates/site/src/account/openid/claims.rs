@@ -106,7 +106,7 @@ mod tests {
 
     use super::*;
 
-    fn claims(value: Value) -> Claims {
+    fn claims(value: &Value) -> Claims {
         Claims(value.as_object().unwrap().clone())
     }
 
@@ -118,17 +118,18 @@ mod tests {
             group_roles: vec![("bench".to_owned(), Role::Publisher), ("ops".to_owned(), Role::Admin)],
             ..OpenIdSettings::default()
         };
-        let one = claims(json!({"realm_access": {"roles": ["bench", "ops"]}}));
+        let one = claims(&json!({"realm_access": {"roles": ["bench", "ops"]}}));
         assert!(one.may_enter(&settings));
         assert_eq!(one.role(&settings), Some(Role::Admin));
-        assert!(!claims(json!({"groups": ["bench"]})).may_enter(&settings));
+        assert!(!claims(&json!({"groups": ["bench"]})).may_enter(&settings));
         settings.allowed_groups.clear();
         settings.allowed_domains = vec!["example.org".to_owned()];
-        let mail = |confirmed: Value| claims(json!({"email": "a@Example.org", "email_verified": confirmed}));
-        assert!(mail(json!(true)).may_enter(&settings));
-        assert!(!mail(json!(false)).may_enter(&settings) && !mail(json!("true")).may_enter(&settings));
-        assert!(!claims(json!({"email": "a@example.org"})).may_enter(&settings), "not confirmed");
-        assert!(!claims(json!({"hd": "example.org.evil.test"})).may_enter(&settings));
+        let mail =
+            |confirmed: &Value| claims(&json!({"email": "a@Example.org", "email_verified": confirmed}));
+        assert!(mail(&json!(true)).may_enter(&settings));
+        assert!(!mail(&json!(false)).may_enter(&settings) && !mail(&json!("true")).may_enter(&settings));
+        assert!(!claims(&json!({"email": "a@example.org"})).may_enter(&settings), "not confirmed");
+        assert!(!claims(&json!({"hd": "example.org.evil.test"})).may_enter(&settings));
     }
 
     #[test]
@@ -143,7 +144,7 @@ mod tests {
             assert_eq!(suggested_handle(name), handle);
         }
         let settings = OpenIdSettings { handle_claim: "email".to_owned(), ..OpenIdSettings::default() };
-        let person = claims(json!({"email": "ada@example.org"})).person("i", "s", &settings);
+        let person = claims(&json!({"email": "ada@example.org"})).person("i", "s", &settings);
         assert_eq!(person.name, "ada", "no address is kept");
     }
 }

@@ -58,9 +58,8 @@ impl OpenIdSettings {
     /// Says what can't work, before anybody tries to sign in.
     pub(crate) fn check(&self) -> Result<(), String> {
         let url = tokometer_wire::TargetUrl::parse(&self.issuer).map_err(|error| error.to_string())?;
-        if !self.issuer.starts_with("https://")
-            && !(self.issuer.starts_with("http://") && is_loopback(&url.host))
-        {
+        let here = self.issuer.starts_with("http://") && is_loopback(&url.host);
+        if !(self.issuer.starts_with("https://") || here) {
             return Err(format!("the issuer {:?} is no https address", self.issuer));
         }
         if self.client_id.is_empty() {
