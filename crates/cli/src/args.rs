@@ -3,6 +3,8 @@
 pub(crate) mod agent;
 pub(crate) mod calibrate;
 pub(crate) mod config;
+#[cfg(feature = "site")]
+pub(crate) mod database;
 pub(crate) mod groups;
 pub(crate) mod judge;
 pub(crate) mod login;

@@ -15,6 +15,8 @@ mod publication;
 mod publish;
 mod session;
 mod site_data;
+#[cfg(feature = "site")]
+mod site_database;
 mod sweep;
 
 use std::process::ExitCode;

@@ -2,7 +2,8 @@
 //!
 //! `cargo run --release -p tokometer-site --example load -- [RUNS] [SECONDS]` (10,000 and 20 by default) prints for each
 //! kind of request how many there were, the median, the 99th percentile, and what went wrong. The folder is a temporary
-//! one; set TMPDIR to choose its disk.
+//! one; set TMPDIR to choose its disk. Where the variable DATABASE_URL names a PostgreSQL database, which has to be empty,
+//! the same is done on that afterwards.
 
 #![expect(
     clippy::unwrap_used,
@@ -21,7 +22,7 @@ use tokometer_record::store::sha256;
 use tokometer_site::domain::{
     CellRow, Evidence, EvidenceLevel, Headline, NewRun, Publication, RunRow, Shelf,
 };
-use tokometer_site::store::Store;
+use tokometer_site::store::DatabaseUrl;
 use tokometer_site::{Config, Limits, Rate, Server};
 use uuid::Uuid;
 
@@ -55,16 +56,23 @@ fn main() {
     };
     let (runs, seconds) = (argument(1, 10_000), argument(2, 20));
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
-    runtime.block_on(load(runs, Duration::from_secs(seconds as u64)));
+    let time = Duration::from_secs(seconds as u64);
+    runtime.block_on(load(None, runs, time));
+    if let Ok(url) = std::env::var("DATABASE_URL") {
+        let url: DatabaseUrl = url.parse().expect("an address");
+        println!("\n{url}");
+        runtime.block_on(load(Some(url), runs, time));
+    }
 }
 
-async fn load(runs: usize, time: Duration) {
+async fn load(database_url: Option<DatabaseUrl>, runs: usize, time: Duration) {
     let folder = tempfile::tempdir().expect("a folder");
     let unlimited = Rate { burst: 1e9, per_second: 1e9 };
     let limits = Limits { reads: unlimited, uploads: unlimited, ..Limits::default() };
     let config = Config {
         listen: ([127, 0, 0, 1], 0).into(),
         data: folder.path().to_owned(),
+        database_url,
         base_url: None,
         behind_proxy: false,
         sign_in: None,
@@ -186,7 +194,7 @@ fn words(times: &Times) -> String {
 
 /// Stores runs of many set-ups, two of each; their ids.
 async fn fill(config: &Config, runs: usize) -> Vec<String> {
-    let store = Store::sqlite(&config.database()).await.expect("a store");
+    let store = tokometer_site::open_store(config).await.expect("a store");
     let user = store.user("admin").await.expect("users").expect("the admin");
     let mut sample = Sample::new();
     let mut ids = Vec::with_capacity(runs);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::routing::get;
-use tokio::sync::{RwLock, Semaphore};
+use tokio::sync::Semaphore;
 
 use crate::account::openid::OpenId;
 use crate::artefacts::Artefacts;
@@ -34,8 +34,6 @@ pub struct Inner {
     pub(crate) checks: Semaphore,
     /// Room for files that are being received.
     pub(crate) receiving: Semaphore,
-    /// Held shared while a file is added, alone while loose ones are cleared away.
-    pub(crate) files: RwLock<()>,
     /// Who people sign in with.
     pub(crate) openid: Option<OpenId>,
     /// What pages draw once.
@@ -66,7 +64,6 @@ impl App {
             metrics: Metrics::default(),
             checks: Semaphore::new(limits.checks),
             receiving: Semaphore::new(limits.receiving),
-            files: RwLock::new(()),
             openid,
             kept: pages::Kept::default(),
             store,

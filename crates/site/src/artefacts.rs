@@ -3,11 +3,14 @@
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
 use async_trait::async_trait;
 use bytes::Bytes;
 use tokometer_record::store::sha256;
 use uuid::Uuid;
+
+use crate::clock;
 
 /// A place for files that are named by the SHA-256 of their content, in hex.
 ///
@@ -55,6 +58,9 @@ impl Hash {
     }
 }
 
+/// A file that was begun so long ago is no longer being written.
+const LEFT_MS: i64 = 3_600_000;
+
 /// Files in a folder of this host: `ab/abcd…`.
 #[derive(Debug, Clone)]
 pub struct ArtefactFolder {
@@ -62,14 +68,20 @@ pub struct ArtefactFolder {
 }
 
 impl ArtefactFolder {
-    /// Opens the folder, or makes it, and clears away what a killed process left half-written.
+    /// Opens the folder, or makes it, and clears away what a killed process left half-written long ago: another process
+    /// may be writing there.
     pub fn open(root: &Path) -> io::Result<ArtefactFolder> {
         let folder = ArtefactFolder { root: root.to_owned() };
         let begun = folder.begun();
-        if begun.exists() {
-            fs::remove_dir_all(&begun)?;
-        }
         fs::create_dir_all(&begun)?;
+        for file in fs::read_dir(&begun)? {
+            let file = file?;
+            let changed = file.metadata().and_then(|data| data.modified()).ok();
+            let changed = changed.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+            if changed.is_some_and(|time| time.as_millis() as i64 + LEFT_MS < clock::now()) {
+                let _ = fs::remove_file(file.path());
+            }
+        }
         Ok(folder)
     }
 
@@ -139,7 +151,8 @@ impl Artefacts for ArtefactFolder {
     }
 
     async fn ready(&self) -> io::Result<()> {
-        let probe = self.begun().join("probe");
+        // Its own for each, since several processes may ask at once.
+        let probe = self.begun().join(format!("probe-{}", Uuid::now_v7()));
         blocking(move || fs::write(&probe, b"?").and_then(|()| fs::remove_file(&probe))).await
     }
 }

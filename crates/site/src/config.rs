@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::account::openid::OpenIdSettings;
+use crate::store::DatabaseUrl;
 
 /// What the site is started with.
 #[derive(Debug, Clone)]
@@ -13,6 +14,8 @@ pub struct Config {
     pub listen: SocketAddr,
     /// Folder of database, artefacts and the admin's token.
     pub data: PathBuf,
+    /// A PostgreSQL database in place of the one in the folder; several servers can share it.
+    pub database_url: Option<DatabaseUrl>,
     /// The address that readers use, without a slash at its end: `https://bench.example.org`. None: `http://` and the
     /// address that is listened on.
     pub base_url: Option<String>,
@@ -121,7 +124,7 @@ impl Default for Limits {
 
 /// Names of files in the data folder.
 impl Config {
-    /// The database.
+    /// The SQLite database, where no other one is named.
     pub fn database(&self) -> PathBuf {
         self.data.join("site.db")
     }

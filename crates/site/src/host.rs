@@ -1,6 +1,7 @@
-//! What is done on the host of a site, beside its server: accounts, backup, restore.
+//! What is done on the host of a site, beside its server: accounts, backup, restore, the move to PostgreSQL.
 
 mod backup;
+mod migrate;
 
 use std::fmt::Write;
 
@@ -14,6 +15,7 @@ use crate::secret;
 use crate::start::{SiteError, open_store};
 
 pub use backup::{backup, restore};
+pub use migrate::migrate;
 
 /// Makes an invitation; its code, which is told once.
 pub async fn invite(config: &Config, role: Role) -> Result<Secret, SiteError> {

@@ -1,7 +1,7 @@
 //! The site: where runs are published, found and compared.
 //!
 //! **In:** run records with their traces, over HTTP. **Out:** pages and an API. [`start`] opens a data folder (one
-//! SQLite file, files by hash, the admin's token) and listens; [`Server::run`] answers until it is told to end.
+//! SQLite file unless a PostgreSQL database is named, files by hash, the admin's token) and listens; [`Server::run`] answers until it is told to end.
 //!
 //! No number in an upload is trusted: each is computed again from the traces with `tokometer-analysis`, and what stands
 //! behind a run ([`domain::EvidenceLevel`]) follows from that alone. Revisions are added, never changed.
@@ -13,6 +13,7 @@
 //! let config = Config {
 //!     listen: ([127, 0, 0, 1], 0).into(),
 //!     data: "site".into(),
+//!     database_url: None,
 //!     base_url: None,
 //!     behind_proxy: false,
 //!     sign_in: None,

@@ -81,7 +81,7 @@ pub async fn start(mut config: Config) -> Result<(Server, Started), SiteError> {
         })?;
     }
     make_folder(&config.data)?;
-    let store = Store::sqlite(&config.database()).await?;
+    let store = open(&config).await?;
     let artefacts = ArtefactFolder::open(&config.artefacts())
         .map_err(|source| SiteError::Write { path: config.artefacts(), source })?;
     let new_token = ensure_admin(&store, &config.admin_token()).await?;
@@ -97,10 +97,17 @@ pub async fn start(mut config: Config) -> Result<(Server, Started), SiteError> {
 
 /// The store of a site that is there, for a command beside the server.
 pub async fn open_store(config: &Config) -> Result<Arc<Store>, SiteError> {
-    if !config.database().is_file() {
+    if config.database_url.is_none() && !config.database().is_file() {
         return Err(SiteError::NoSite { path: config.data.clone() });
     }
-    Ok(Arc::new(Store::sqlite(&config.database()).await?))
+    Ok(Arc::new(open(config).await?))
+}
+
+async fn open(config: &Config) -> Result<Store, StoreError> {
+    match &config.database_url {
+        Some(url) => Store::postgres(url).await,
+        None => Store::sqlite(&config.database()).await,
+    }
 }
 
 /// The folder holds tokens and traces: nobody else of the host needs to look into it.

@@ -11,21 +11,26 @@ mod database;
 mod devices;
 mod facets;
 mod groups;
+mod held;
 mod identities;
 mod list;
 mod moderation;
+mod moving;
 mod publish;
 mod rows;
 mod sessions;
 mod sql;
 
 use std::path::Path;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use database::{Connection, Database};
 use sql::sql;
+use tokio::sync::RwLock;
 
 pub use database::{BadDatabaseUrl, DatabaseUrl};
+pub use held::Held;
+pub use moving::{Moved, Rehearsal};
 
 /// The store.
 #[derive(Debug)]
@@ -33,17 +38,28 @@ pub struct Store {
     database: Database,
     /// Counts of facets, as of one generation; another process's change shows in the generation.
     facets: Mutex<facets::Kept>,
+    /// Held shared while a file is added, alone while files are cleared away.
+    files: Arc<RwLock<()>>,
 }
 
 impl Store {
     /// Opens an SQLite file, or makes it, and brings its tables up to date.
     pub async fn sqlite(path: &Path) -> Result<Store, StoreError> {
-        Ok(Store { database: Database::sqlite(path).await?, facets: Mutex::default() })
+        Ok(Store::of(Database::sqlite(path).await?))
     }
 
     /// Connects to a PostgreSQL database and brings its tables up to date.
     pub async fn postgres(url: &DatabaseUrl) -> Result<Store, StoreError> {
-        Ok(Store { database: Database::postgres(url).await?, facets: Mutex::default() })
+        Ok(Store::of(Database::postgres(url).await?))
+    }
+
+    fn of(database: Database) -> Store {
+        Store { database, facets: Mutex::default(), files: Arc::default() }
+    }
+
+    /// True if other servers may use the same database.
+    pub fn is_shared(&self) -> bool {
+        matches!(self.database, Database::Postgres(_))
     }
 
     /// Answers if the database can be read and written.
@@ -92,6 +108,20 @@ pub enum StoreError {
         what: String,
         /// Why it can't be read.
         why: String,
+    },
+    /// A move between databases would write over something.
+    #[error("the table {table} of the target has rows already; nothing was moved: name an empty database")]
+    NotEmpty {
+        /// Which.
+        table: String,
+    },
+    /// What was moved is not what was there.
+    #[error(
+        "{what} differs between the two databases; nothing was kept: stop the server of the source, and move again"
+    )]
+    Differs {
+        /// Which table or row.
+        what: String,
     },
     /// The name is in use.
     #[error("{what} is taken; choose another one")]

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+use super::database::DatabaseArgs;
 use super::sign_in::SignInArgs;
 
 #[derive(Debug, Args)]
@@ -38,6 +39,8 @@ pub(crate) struct DataArgs {
     /// Folder of the site's data (default: the variable TOKOMETER_SITE_DATA, else the user's data folder)
     #[arg(long, value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) database: DatabaseArgs,
 }
 
 #[derive(Debug, Args)]
@@ -103,6 +106,18 @@ pub(crate) enum SiteCommand {
         to: PathBuf,
         #[command(flatten)]
         data: DataArgs,
+    },
+    /// Move a site from the SQLite file of its folder to an empty PostgreSQL database; stop its server before
+    Migrate {
+        /// The database: postgres://USER@HOST/NAME [default: the variable DATABASE_URL]
+        #[arg(long, value_name = "URL")]
+        to: Option<String>,
+        /// Do and check all of it, and undo it
+        #[arg(long)]
+        dry_run: bool,
+        /// Folder of the site's data (default: the variable TOKOMETER_SITE_DATA, else the user's data folder)
+        #[arg(long, value_name = "DIR")]
+        data: Option<PathBuf>,
     },
     /// Make a site's folder of a backup, after checking that all of it is there and whole
     Restore {

@@ -9,7 +9,7 @@ use crate::args::site::ServeArgs;
 use crate::failure::Hinted;
 use crate::out;
 use crate::session::interrupt::Signals;
-use crate::site_data;
+use crate::{site_data, site_database};
 
 /// Variable that holds the site's secret at the provider of identities.
 const SECRET: &str = "TOKOMETER_OIDC_SECRET";
@@ -19,6 +19,7 @@ pub(crate) fn serve(args: ServeArgs) -> anyhow::Result<u8> {
     tokometer_site::log::start(&args.log);
     let config = Config {
         listen: args.listen,
+        database_url: site_database::named(&args.data.database)?,
         data: site_data::folder(args.data.data)?,
         base_url: args.url,
         behind_proxy: args.behind_proxy,
@@ -37,7 +38,11 @@ pub(crate) fn serve(args: ServeArgs) -> anyhow::Result<u8> {
         if started.new_token {
             out::say(&format!("the admin's token is in {}", token.display()));
         }
-        out::result_line(&format!("serving {url} from {} (Ctrl-C ends it)", data.display()))?;
+        let from = server.app().config.database_url.as_ref().map_or_else(
+            || data.display().to_string(),
+            |database| format!("the {database}, with files in {}", data.display()),
+        );
+        out::result_line(&format!("serving {url} from {from} (Ctrl-C ends it)"))?;
         server.run(async move { signals.next().await }).await;
         anyhow::Ok(())
     })?;

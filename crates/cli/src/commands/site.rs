@@ -1,10 +1,12 @@
 //! `tokometer site …`: what is done beside the server, on its host.
 
+use tokometer_site::store::Rehearsal;
 use tokometer_site::{Config, Limits, SiteError, host};
 
+use crate::args::database::DatabaseArgs;
 use crate::args::site::{DataArgs, SiteArgs, SiteCommand};
 use crate::failure::Hinted;
-use crate::{out, site_data};
+use crate::{out, site_data, site_database};
 
 /// Does it.
 pub(crate) fn site(args: SiteArgs) -> anyhow::Result<u8> {
@@ -52,6 +54,30 @@ async fn command(command: SiteCommand) -> anyhow::Result<u8> {
             let done = host::backup(&config(data)?, &to).await?;
             out::say(&format!("{done} are in {}", to.display()));
         }
+        SiteCommand::Migrate { to, dry_run, data } => {
+            let to = site_database::at(to.as_deref())?.ok_or_else(|| {
+                Hinted::usage(
+                    "no database is named to move to",
+                    "give it with --to or the variable DATABASE_URL",
+                )
+            })?;
+            let config = config(DataArgs { data, database: DatabaseArgs::default() })?;
+            let rehearsal = if dry_run { Rehearsal::Yes } else { Rehearsal::No };
+            let moved = host::migrate(&config, &to, rehearsal).await?;
+            for (table, rows) in moved.tables.iter().filter(|(_, rows)| *rows > 0) {
+                out::say(&format!("{rows:>9} {table}"));
+            }
+            let runs = moved.rows("runs");
+            if dry_run {
+                out::say(&format!("{runs} runs can be moved to the {to}; nothing was kept"));
+            } else {
+                out::say(&format!("{runs} runs are in the {to}, each row compared"));
+                out::say(&format!(
+                    "their files stay in {}: serve with the same --data and this database",
+                    config.artefacts().display()
+                ));
+            }
+        }
         SiteCommand::Restore { from, data } => {
             let config = config(data)?;
             let done = host::restore(&from, &config).await?;
@@ -64,6 +90,7 @@ async fn command(command: SiteCommand) -> anyhow::Result<u8> {
 fn config(data: DataArgs) -> anyhow::Result<Config> {
     Ok(Config {
         listen: ([127, 0, 0, 1], 8787).into(),
+        database_url: site_database::named(&data.database)?,
         data: site_data::folder(data.data)?,
         base_url: None,
         behind_proxy: false,

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Arg, ArgAction, Command};
 
 /// Headings of options that several commands share, and the section that they are set in.
-const SHARED: [(&str, &str); 7] = [
+const SHARED: [(&str, &str); 8] = [
     ("Server", "target"),
     ("Machine", "machine"),
     ("Matrix", "matrix"),
@@ -14,6 +14,7 @@ const SHARED: [(&str, &str); 7] = [
     ("Output", "output"),
     ("Resume", "resume"),
     ("Publishing", "publishing"),
+    ("Storage", "storage"),
 ];
 /// The option that names a set of values; it stands above all sections.
 pub(super) const PRESET: &str = "preset";

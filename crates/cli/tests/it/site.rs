@@ -289,3 +289,85 @@ fn a_login_publishes_until_it_is_ended() {
     let ended: Ended = with.env("TOKOMETER_TOKEN", token).output().unwrap().into();
     assert!(ended.code == Some(1) && ended.stderr.contains("no longer holds"), "{ended:?}");
 }
+
+#[test]
+fn a_password_of_a_database_is_no_argument() {
+    let folder = tempfile::tempdir().unwrap();
+    let call = |args: &[&str], variable: Option<&str>| -> Ended {
+        let mut command = tokometer();
+        command
+            .args(args)
+            .arg("--data")
+            .arg(folder.path())
+            .env("HOME", folder.path())
+            .env_remove("DATABASE_URL");
+        if let Some(url) = variable {
+            command.env("DATABASE_URL", url);
+        }
+        command.output().unwrap().into()
+    };
+    // Nothing listens there, which is told without the password.
+    let url = "postgres://me:hunter2@127.0.0.1:1/bench";
+    for args in [["site", "users", "--database-url", url], ["site", "migrate", "--to", url]] {
+        let ended = call(&args, None);
+        ended.failed_with(2, &["has a password", "DATABASE_URL"]);
+        assert!(!ended.stderr.contains("hunter2"), "{ended:?}");
+    }
+    let ended = call(&["site", "users"], Some("postgres://me:hunter2@127.0.0.1:1/bench?pasword=hunter2"));
+    ended.failed_with(2, &["pasword"]);
+    assert!(!ended.stderr.contains("hunter2"), "{ended:?}");
+    let ended = call(&["site", "users"], Some(url));
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    assert!(ended.stderr.contains("database") && !ended.stderr.contains("hunter2"), "{ended:?}");
+    let file = folder.path().join("url");
+    std::fs::write(&file, format!("{url}\n")).unwrap();
+    let ended = call(&["site", "users", "--database-url-file", file.to_str().unwrap()], None);
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    let ended = call(&["site", "migrate"], None);
+    ended.failed_with(2, &["no database is named", "DATABASE_URL"]);
+    let mut shown = tokometer();
+    shown.args(["config", "show", "serve"]).env("TOKOMETER_DATABASE_URL", url);
+    let shown: Ended = shown.output().unwrap().into();
+    assert!(shown.stdout.contains("database_url") && !shown.stdout.contains("hunter2"), "{shown:?}");
+}
+
+#[test]
+fn a_site_moves_to_a_server() {
+    // A server on which databases may be made; without one the library's tests move from file to file.
+    let Ok(server) = std::env::var("TOKOMETER_POSTGRES") else { return };
+    let site = Site::start();
+    let run = site.measured();
+    let published = site.call(["publish", run.to_str().unwrap(), "--json"]);
+    assert_eq!(published.code, Some(0), "{published:?}");
+    let id = published.json()["id"].as_str().unwrap().to_owned();
+    let record = site.record(&id);
+    site.process.signal("TERM");
+    let name = format!("cli_{}", uuid::Uuid::now_v7().simple());
+    let sql = |text: &str| {
+        let done = Command::new("psql").args([&server, "-qc", text]).output().unwrap();
+        assert!(done.status.success(), "{done:?}");
+    };
+    sql(&format!("CREATE DATABASE {name}"));
+    let url = server.replacen("/postgres?", &format!("/{name}?"), 1);
+    let tried = site.call(["site", "migrate", "--to", &url, "--dry-run"]);
+    assert!(tried.code == Some(0) && tried.stderr.contains("nothing was kept"), "{tried:?}");
+    let moved = site.call(["site", "migrate", "--to", &url]);
+    assert!(
+        moved.code == Some(0) && moved.stderr.contains("1 runs are in the PostgreSQL database"),
+        "{moved:?}"
+    );
+    site.call(["site", "migrate", "--to", &url]).failed_with(1, &["has rows already", "empty"]);
+    let mut command = tokometer();
+    command.args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(&site.data).env("DATABASE_URL", &url);
+    let mut process = Watched::start_on_stdout(&mut command);
+    let line = process.wait_for("serving ");
+    assert!(line.contains(&name), "{line}");
+    let address = line.split_whitespace().find(|word| word.starts_with("http")).unwrap();
+    let (status, text) = get(address, &format!("/api/v1/runs/{id}"));
+    assert_eq!((status, serde_json::from_str::<Value>(&text).unwrap()), record);
+    let mut backup = site.command();
+    backup.args(["site", "backup", "x"]).env("DATABASE_URL", &url);
+    Ended::from(backup.output().unwrap()).failed_with(1, &["pg_dump"]);
+    drop(process);
+    sql(&format!("DROP DATABASE {name} WITH (FORCE)"));
+}

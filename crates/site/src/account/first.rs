@@ -16,11 +16,13 @@ use crate::store::Store;
 /// The first user's public name.
 pub(crate) const ADMIN: &str = "admin";
 
-/// Makes the admin where there is none, and its token where its file is not there. True if it made either.
+/// Makes the admin where there is none, and its token where its file is not there. True if it made the token.
 ///
 /// The file is written before the token holds: a process that is killed between the two leaves a file with a token
-/// that is not known, which the next start replaces.
+/// that is not known, which the next start replaces. On a shared database a token is made only if the admin
+/// never had one: other servers' folders may be empty at each start.
 pub(crate) async fn ensure_admin(store: &Store, file: &Path) -> Result<bool, SiteError> {
+    let _held = store.hold_start().await?;
     let user = if let Some(user) = store.user(ADMIN).await? {
         user
     } else {
@@ -34,7 +36,7 @@ pub(crate) async fn ensure_admin(store: &Store, file: &Path) -> Result<bool, Sit
         store.add_user(&user).await?;
         user
     };
-    if holds(store, file).await? {
+    if holds(store, file).await? || (store.is_shared() && !store.tokens(&user.id).await?.is_empty()) {
         return Ok(false);
     }
     let (id, token) = secret::new_token()?;

@@ -82,8 +82,7 @@ pub(crate) async fn put(
         ));
     }
     let size = content.len() as u64;
-    // So that no clearing away comes between the file and its entry.
-    let _shared = app.files.read().await;
+    let _held = app.store.hold_files().await?;
     app.artefacts.put(&name, content).await?;
     app.store.add_artefact(name.as_str(), size, &caller.user.id, clock::now()).await?;
     Ok(StatusCode::CREATED)

@@ -21,6 +21,12 @@ pub async fn backup(config: &Config, to: &Path) -> Result<String, SiteError> {
             "name a new folder for each backup",
         ));
     }
+    if let Some(url) = &config.database_url {
+        return Err(refused(
+            format!("the {url} is not copied by this command"),
+            "copy it with pg_dump, then the files, which never change",
+        ));
+    }
     let store = open_store(config).await?;
     make(to)?;
     let copied = store.copy_to(&to.join("site.db")).await;
@@ -34,6 +40,12 @@ pub async fn backup(config: &Config, to: &Path) -> Result<String, SiteError> {
 
 /// Makes a site's folder of a backup, where there is none; how much, in words.
 pub async fn restore(from: &Path, config: &Config) -> Result<String, SiteError> {
+    if let Some(url) = &config.database_url {
+        return Err(refused(
+            format!("a backup is no source for the {url}"),
+            "restore it to a folder, then move that with `tokometer site migrate`; what pg_dump made is for pg_restore",
+        ));
+    }
     if config.database().exists() {
         let what = format!("{} has a site already", config.data.display());
         return Err(refused(what, "name another folder with --data, or move that one away"));

@@ -1,6 +1,6 @@
 //! The two databases, and all in which they differ.
 
-mod postgres;
+pub(super) mod postgres;
 mod sqlite;
 
 use std::ops::{Deref, DerefMut};
@@ -29,6 +29,8 @@ pub(super) enum Database {
 pub(super) struct Pools<DB: sqlx::Database> {
     writers: Pool<DB>,
     readers: Pool<DB>,
+    /// What holds a lock for longer than a statement takes.
+    holders: Pool<DB>,
 }
 
 /// A connection that is lent for a while.
@@ -92,6 +94,25 @@ impl Database {
         }
     }
 
+    /// A transaction that reads: it sees one state of the database to its end.
+    pub(super) async fn snapshot(&self) -> Result<Connection, StoreError> {
+        Ok(match self {
+            Database::Sqlite(pools) => Connection::Sqlite(Lent::Transaction(pools.readers.begin().await?)),
+            Database::Postgres(pools) => Connection::Postgres(Lent::Transaction(
+                pools.readers.begin_with("BEGIN ISOLATION LEVEL REPEATABLE READ").await?,
+            )),
+        })
+    }
+
+    /// Takes a lock of the server that all processes know; it lasts as long as the connection is held. None for a file,
+    /// which one process serves alone.
+    pub(super) async fn lock(&self, lock: &'static str) -> Result<Option<Connection>, StoreError> {
+        let Database::Postgres(pools) = self else { return Ok(None) };
+        let mut connection = Connection::Postgres(Lent::Transaction(pools.holders.begin().await?));
+        sql(lock).run(&mut connection).await?;
+        Ok(Some(connection))
+    }
+
     /// Ends all connections.
     pub(super) async fn close(&self) {
         match self {
@@ -105,6 +126,7 @@ impl<DB: sqlx::Database> Pools<DB> {
     async fn close(&self) {
         self.readers.close().await;
         self.writers.close().await;
+        self.holders.close().await;
     }
 }
 

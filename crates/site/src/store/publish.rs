@@ -3,13 +3,19 @@
 use super::database::Connection;
 use super::sql::sql;
 use super::{Store, StoreError, artefacts, changed, groups, moderation};
-use crate::domain::{CellRow, ModerationEntry, NewRun, Publication, RunRow, Shelf};
+use crate::domain::{CellRow, Millis, ModerationEntry, NewRun, Publication, RunRow, Shelf};
 use crate::packed;
 
 impl Store {
     /// The run that a key of a user led to, and the hash of what came with it.
     pub async fn idempotent(&self, user_id: &str, key: &str) -> Result<Option<(String, String)>, StoreError> {
         idempotent(&mut self.database.reader().await?, user_id, key).await
+    }
+
+    /// Forgets the keys of uploads from before `before`; how many. An upload that comes again is still known by its run.
+    pub async fn forget_keys(&self, before: Millis) -> Result<u64, StoreError> {
+        let mut writer = self.database.writer().await?;
+        sql("DELETE FROM idempotency WHERE created_at < $1").bind(before).run(&mut writer).await
     }
 
     /// Adds a run, or says why not.

@@ -1,7 +1,7 @@
 //! A statement as both databases take it, and the rows that it finds.
 //!
 //! Parameters are numbered (`$1`), and of four kinds: integers of 64 bits, floating point, text, bytes. Text of a
-//! statement is `&'static str` in each part, so nothing that a client sent can become one.
+//! statement is `&'static str` in each part ([`Sql::of_schema`] aside), so nothing that a client sent can become one.
 
 mod row;
 mod value;
@@ -13,7 +13,7 @@ use sqlx::query::Query;
 use sqlx::{AssertSqlSafe, Encode, Type};
 
 use super::StoreError;
-use super::database::Connection;
+use super::database::{Connection, postgres};
 
 pub(super) use row::Row;
 pub(super) use value::Value;
@@ -31,6 +31,11 @@ pub(super) fn sql(text: &'static str) -> Sql {
 }
 
 impl Sql {
+    /// A statement about a table whose name and columns were read from a database, both made by our own migrations.
+    pub(super) fn of_schema(text: String) -> Sql {
+        Sql { text: Cow::Owned(text), values: Vec::new() }
+    }
+
     /// Gives the next parameter its value.
     pub(super) fn bind(mut self, value: impl Into<Value>) -> Sql {
         self.values.push(value.into());
@@ -55,7 +60,10 @@ impl Sql {
     pub(super) async fn run(self, connection: &mut Connection) -> Result<u64, StoreError> {
         Ok(match connection {
             Connection::Sqlite(lent) => self.query().execute(&mut **lent).await?.rows_affected(),
-            Connection::Postgres(lent) => self.query().execute(&mut **lent).await?.rows_affected(),
+            Connection::Postgres(lent) => {
+                let done = self.query().execute(&mut **lent).await;
+                postgres::looked_at(done, lent).await?.rows_affected()
+            }
         })
     }
 
@@ -63,7 +71,10 @@ impl Sql {
     pub(super) async fn all(self, connection: &mut Connection) -> Result<Vec<Row>, StoreError> {
         Ok(match connection {
             Connection::Sqlite(lent) => self.query().map(Row::Sqlite).fetch_all(&mut **lent).await?,
-            Connection::Postgres(lent) => self.query().map(Row::Postgres).fetch_all(&mut **lent).await?,
+            Connection::Postgres(lent) => {
+                let found = self.query().map(Row::Postgres).fetch_all(&mut **lent).await;
+                postgres::looked_at(found, lent).await?
+            }
         })
     }
 
@@ -71,7 +82,10 @@ impl Sql {
     pub(super) async fn maybe(self, connection: &mut Connection) -> Result<Option<Row>, StoreError> {
         Ok(match connection {
             Connection::Sqlite(lent) => self.query().fetch_optional(&mut **lent).await?.map(Row::Sqlite),
-            Connection::Postgres(lent) => self.query().fetch_optional(&mut **lent).await?.map(Row::Postgres),
+            Connection::Postgres(lent) => {
+                let found = self.query().fetch_optional(&mut **lent).await;
+                postgres::looked_at(found, lent).await?.map(Row::Postgres)
+            }
         })
     }
 

@@ -18,6 +18,9 @@ async fn the_first_start_makes_an_admin() {
     assert_eq!(std::fs::metadata(&site.config.data).unwrap().permissions().mode() & 0o777, 0o700);
     let body = Call::get("/api/v1/whoami").token(&site.admin).send(site.address).await.is(200).json();
     assert_eq!((body["handle"].as_str(), body["role"].as_str()), (Some("admin"), Some("admin")));
+    if site.config.database_url.is_some() {
+        return;
+    }
     // Nothing in the database is the token.
     let mut bytes = std::fs::read(site.config.database()).unwrap();
     bytes.extend(std::fs::read(site.config.data.join("site.db-wal")).unwrap_or_default());

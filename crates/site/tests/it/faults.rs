@@ -14,28 +14,35 @@ use nix::unistd::Pid;
 use tokometer_site::{Config, Limits, Rate};
 
 use crate::client::Call;
+use crate::database::Scratch;
 use crate::sample::Sample;
 
 /// Names the folder of a child that serves; not set: the test that makes one does nothing.
 const CHILD: &str = "TOKOMETER_SITE_TEST_CHILD";
+/// Address of the child's database; not set: a file in its folder.
+const CHILD_DATABASE: &str = "TOKOMETER_SITE_TEST_DATABASE";
 /// Bytes that a file of the child may have, at most.
 const CHILD_FILE_BYTES: &str = "TOKOMETER_SITE_TEST_FILE_BYTES";
+/// More than any test does.
+const UNLIMITED: Rate = Rate { burst: 1e6, per_second: 1e6 };
 /// Uploads at once.
 const UPLOADS: usize = 200;
 /// Uploads that were acknowledged when the process is killed.
 const ACKNOWLEDGED: usize = 60;
 
 /// A site in a process of its own: this test binary again, with this test alone.
-struct Process {
+pub(crate) struct Process {
     child: Child,
-    address: SocketAddr,
-    admin: String,
+    pub(crate) address: SocketAddr,
 }
 
 impl Process {
-    fn start(data: &Path, file_bytes: Option<u64>) -> Process {
+    pub(crate) fn start(data: &Path, database: Option<&str>, file_bytes: Option<u64>) -> Process {
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.args(["--exact", "faults::serves_where_it_is_asked_to", "--nocapture"]).env(CHILD, data);
+        if let Some(url) = database {
+            command.env(CHILD_DATABASE, url);
+        }
         if let Some(bytes) = file_bytes {
             command.env(CHILD_FILE_BYTES, bytes.to_string());
         }
@@ -45,15 +52,23 @@ impl Process {
             lines.find_map(|line| line.unwrap().split_once("serves ").map(|(_, rest)| rest.to_owned()));
         let address = line.expect("it says where it serves").trim().parse().unwrap();
         std::thread::spawn(move || lines.for_each(drop));
-        let admin = std::fs::read_to_string(data.join("admin-token")).unwrap().trim().to_owned();
-        Process { child, address, admin }
+        Process { child, address }
+    }
+
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
     }
 
     /// As `kill -9` does.
-    fn kill(mut self) {
+    pub(crate) fn kill(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
+}
+
+/// The admin's token of a data folder.
+pub(crate) fn admin_of(data: &Path) -> String {
+    std::fs::read_to_string(data.join("admin-token")).unwrap().trim().to_owned()
 }
 
 #[test]
@@ -68,12 +83,13 @@ fn serves_where_it_is_asked_to() {
     let config = Config {
         listen: ([127, 0, 0, 1], 0).into(),
         data: data.into(),
+        database_url: std::env::var(CHILD_DATABASE).ok().map(|url| url.parse().unwrap()),
         base_url: None,
         behind_proxy: false,
         sign_in: None,
         require_sign_in: false,
-        // Two hundred uploads of one user, of four requests each.
-        limits: Limits { uploads: Rate { burst: 1e6, per_second: 1e6 }, ..Limits::default() },
+        // Two hundred uploads of one user, of four requests each, and as many runs that are read.
+        limits: Limits { uploads: UNLIMITED, reads: UNLIMITED, ..Limits::default() },
     };
     tokometer_site::log::start("error");
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
@@ -94,7 +110,7 @@ fn ignore_file_size_signal() {
     std::mem::forget(runtime);
 }
 
-async fn upload(address: SocketAddr, admin: &str, sample: &Sample) -> Result<u16, String> {
+pub(crate) async fn upload(address: SocketAddr, admin: &str, sample: &Sample) -> Result<u16, String> {
     for (_, bytes) in &sample.files {
         let path = format!("/api/v1/artefacts/{}", tokometer_record::store::sha256(bytes));
         let call = Call::new(http::Method::PUT, &path).token(admin).body(bytes.clone());
@@ -111,13 +127,16 @@ async fn upload(address: SocketAddr, admin: &str, sample: &Sample) -> Result<u16
 async fn what_was_acknowledged_outlives_a_kill() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("data");
-    let process = Process::start(&data, None);
+    let database = Scratch::new().await;
+    let url = database.as_ref().map(Scratch::text);
+    let process = Process::start(&data, url.as_deref(), None);
+    let admin = admin_of(&data);
     let samples: Vec<Sample> = (0..UPLOADS).map(|_| Sample::new()).collect();
     let acknowledged = Arc::new(AtomicUsize::new(0));
-    let pid = Pid::from_raw(process.child.id() as i32);
+    let pid = Pid::from_raw(process.id() as i32);
     let mut uploads = Vec::new();
     for sample in samples.clone() {
-        let (address, admin) = (process.address, process.admin.clone());
+        let (address, admin) = (process.address, admin.clone());
         let acknowledged = Arc::clone(&acknowledged);
         uploads.push(tokio::spawn(async move {
             let status = upload(address, &admin, &sample).await;
@@ -137,7 +156,7 @@ async fn what_was_acknowledged_outlives_a_kill() {
     let broken = outcomes.values().filter(|status| status.is_err()).count();
     assert!(broken > 0, "the kill came when all was done");
 
-    let process = Process::start(&data, None);
+    let process = Process::start(&data, url.as_deref(), None);
     let (mut there, mut absent) = (0, 0);
     for sample in &samples {
         let path = format!("/api/v1/runs/{}", sample.id());
@@ -165,7 +184,7 @@ async fn what_was_acknowledged_outlives_a_kill() {
     println!("{known} acknowledged, {there} there, {absent} absent, {broken} broken off");
     // A retry of what broke off does what it should.
     let retried = samples.iter().find(|sample| outcomes[sample.id()].is_err()).unwrap();
-    let status = upload(process.address, &process.admin, retried).await.unwrap();
+    let status = upload(process.address, &admin, retried).await.unwrap();
     assert!(status == 201 || status == 200, "{status}");
     process.kill();
 }
@@ -175,12 +194,14 @@ async fn a_full_disk_is_told_and_harms_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("data");
     // The tables are made first; then no file may grow beyond what a few runs take.
-    Process::start(&data, None).kill();
-    let process = Process::start(&data, Some(400_000));
+    // On a file alone: a server's disk is not this process's.
+    Process::start(&data, None, None).kill();
+    let process = Process::start(&data, None, Some(400_000));
+    let admin = admin_of(&data);
     let (mut taken, mut refused) = (Vec::new(), 0);
     while refused < 3 {
         let sample = Sample::new();
-        match upload(process.address, &process.admin, &sample).await {
+        match upload(process.address, &admin, &sample).await {
             Ok(201) => taken.push(sample),
             Ok(status) => {
                 assert_eq!(status, 503, "it can pass");
@@ -198,10 +219,10 @@ async fn a_full_disk_is_told_and_harms_nothing() {
     assert_eq!(list["total"], taken.len() as u64);
     process.kill();
     // With space again, all of it is there and more can come.
-    let process = Process::start(&data, None);
+    let process = Process::start(&data, None, None);
     for sample in &taken {
         Call::get(&format!("/api/v1/runs/{}", sample.id())).send(process.address).await.is(200);
     }
-    assert_eq!(upload(process.address, &process.admin, &Sample::new()).await, Ok(201));
+    assert_eq!(upload(process.address, &admin, &Sample::new()).await, Ok(201));
     process.kill();
 }

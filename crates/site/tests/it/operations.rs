@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokometer_site::{Config, host};
+use tokometer_site::domain::Role;
+use tokometer_site::{Config, Rate, host};
 
 use crate::client::Call;
 use crate::sample::Sample;
@@ -68,6 +69,23 @@ async fn requests_are_limited_by_client() {
 }
 
 #[tokio::test]
+async fn uploads_are_limited_by_user() {
+    let site = Site::with(|config| config.limits.uploads = Rate { burst: 2.0, per_second: 0.001 }).await;
+    let token = site.user("somebody", Role::Publisher).await;
+    let send = |token: &str, content: &'static str| {
+        let path = format!("/api/v1/artefacts/{}", tokometer_record::store::sha256(content.as_bytes()));
+        Call::new(http::Method::PUT, &path).token(token).body(content).send(site.address)
+    };
+    send(&token, "one").await.is(201);
+    send(&token, "two").await.is(201);
+    let refused = send(&token, "three").await;
+    refused.refused(429, "too_many_requests");
+    assert!(refused.header("retry-after").parse::<u64>().unwrap() > 1);
+    site.post(&token, "{}").await.refused(429, "too_many_requests");
+    send(&site.admin, "four").await.is(201);
+}
+
+#[tokio::test]
 async fn the_end_waits_for_open_requests() {
     let site = Site::start().await;
     let sample = Sample::new();
@@ -98,7 +116,8 @@ async fn the_end_waits_for_open_requests() {
 
 #[tokio::test]
 async fn a_backup_is_a_site() {
-    let site = Site::start().await;
+    // Of a file: a server's database has tools of its own.
+    let site = Site::on(None, |_| {}).await;
     let (one, two) = (Sample::new(), Sample::new());
     site.publish(&site.admin, &one).await.is(201);
     let folder = tempfile::tempdir().unwrap();

@@ -215,7 +215,8 @@ async fn token(State(provider): State<Provider>, headers: http::HeaderMap, body:
 }
 
 fn answer(provider: &Provider, lie: &Lie, nonce: &str) -> Value {
-    let now = tokometer_wire::clock::Clock::start().wall_start_s();
+    let wall = tokometer_wire::clock::Clock::start().wall_start();
+    let now = wall.duration_since(std::time::UNIX_EPOCH).unwrap().as_secs() as i64;
     let fault = lie.fault;
     let mut claims = json!({
         "iss": if fault == Fault::Issuer { "https://other.test".to_owned() } else { provider.issuer() },

@@ -9,6 +9,7 @@ use tokometer_site::domain::Role;
 use tokometer_site::{Config, Limits, host};
 
 use crate::client::{Answer, Call};
+use crate::database::Scratch;
 use crate::sample::Sample;
 
 /// A site that answers until it is dropped.
@@ -17,6 +18,7 @@ pub(crate) struct Site {
     pub(crate) admin: String,
     pub(crate) config: Config,
     _folder: TempDir,
+    pub(crate) database: Option<Scratch>,
     end: Option<oneshot::Sender<()>>,
     running: tokio::task::JoinHandle<()>,
 }
@@ -27,10 +29,18 @@ impl Site {
     }
 
     pub(crate) async fn with(change: impl FnOnce(&mut Config)) -> Site {
+        let database = Scratch::new().await;
+        let site = Site::on(database.as_ref(), change).await;
+        Site { database, ..site }
+    }
+
+    /// On a database that others use too; none: on a file of its own.
+    pub(crate) async fn on(database: Option<&Scratch>, change: impl FnOnce(&mut Config)) -> Site {
         let folder = tempfile::tempdir().unwrap();
         let mut config = Config {
             listen: ([127, 0, 0, 1], 0).into(),
             data: folder.path().join("data"),
+            database_url: database.map(Scratch::url),
             base_url: None,
             behind_proxy: false,
             sign_in: None,
@@ -38,13 +48,24 @@ impl Site {
             limits: Limits { grace: Duration::from_secs(5), ..Limits::default() },
         };
         change(&mut config);
+        let is_new = !config.admin_token().exists();
         let (server, started) = tokometer_site::start(config.clone()).await.unwrap();
-        assert!(started.new_token);
+        assert_eq!(started.new_token, is_new);
         let address = server.address();
         let (end, ended) = oneshot::channel::<()>();
         let running = tokio::spawn(server.run(async { drop(ended.await) }));
         let admin = std::fs::read_to_string(config.admin_token()).unwrap().trim().to_owned();
-        Site { address, admin, config, _folder: folder, end: Some(end), running }
+        Site { address, admin, config, _folder: folder, database: None, end: Some(end), running }
+    }
+
+    /// True if these bytes stand in the site's file; none stand there where its database is a server.
+    pub(crate) fn file_holds(&self, text: &str) -> bool {
+        if self.config.database_url.is_some() {
+            return false;
+        }
+        let mut bytes = std::fs::read(self.config.database()).unwrap();
+        bytes.extend(std::fs::read(self.config.data.join("site.db-wal")).unwrap_or_default());
+        bytes.windows(text.len()).any(|window| window == text.as_bytes())
     }
 
     /// A new user; the token.

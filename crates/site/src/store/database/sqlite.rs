@@ -44,7 +44,8 @@ pub(super) async fn open(path: &Path) -> Result<Pools<Sqlite>, StoreError> {
     let writer = pool(1).after_release(|connection, _| Box::pin(is_sound(connection)));
     let writers = writer.connect_with(writing).await?;
     let readers = pool(READERS).connect_with(options.read_only(true)).await?;
-    Ok(Pools { writers, readers })
+    // Locks are taken in the process.
+    Ok(Pools { writers, holders: readers.clone(), readers })
 }
 
 /// Runs the steps that are missing.
