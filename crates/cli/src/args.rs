@@ -99,7 +99,7 @@ pub(crate) enum Command {
     Whoami(login::LoginArgs),
     /// Serve the site: where runs are published, found and compared
     #[cfg(feature = "site")]
-    Serve(site::ServeArgs),
+    Serve(Box<site::ServeArgs>),
     /// Invite users, back up, and what else is done beside the site
     #[cfg(feature = "site")]
     Site(site::SiteArgs),

@@ -72,7 +72,7 @@ fn run(command: Command) -> anyhow::Result<u8> {
         Command::Logout(args) => commands::login::logout(&args),
         Command::Whoami(args) => commands::login::whoami(&args),
         #[cfg(feature = "site")]
-        Command::Serve(args) => commands::serve::serve(args),
+        Command::Serve(args) => commands::serve::serve(*args),
         #[cfg(feature = "site")]
         Command::Site(args) => commands::site::site(args),
     }

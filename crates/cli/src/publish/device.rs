@@ -25,7 +25,7 @@ pub(super) async fn login(control: &Control, url: &str) -> anyhow::Result<Secret
     let plain: String =
         host.chars().filter(|letter| letter.is_ascii_alphanumeric() || ".-_".contains(*letter)).collect();
     let body = format!("client_id=tokometer&scope=read+publish&host={plain}");
-    let (status, asked) = post(control, "/api/v1/device/code", body).await.map_err(|why| away(url, why))?;
+    let (status, asked) = post(control, "/api/v1/device/code", body).await.map_err(|why| away(url, &why))?;
     let text = |name: &str| asked[name].as_str().filter(|text| !text.is_empty());
     let (Some(code), Some(user_code), Some(place)) =
         (text("device_code"), text("user_code"), text("verification_uri"))
@@ -86,6 +86,6 @@ async fn post(control: &Control, path: &str, body: String) -> Result<(u16, Value
     }
 }
 
-fn away(url: &str, why: String) -> anyhow::Error {
+fn away(url: &str, why: &str) -> anyhow::Error {
     Hinted::new(format!("{url}: {why}"), "is the address right, and is the site running?").into()
 }
