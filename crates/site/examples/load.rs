@@ -76,6 +76,8 @@ async fn load(database_url: Option<DatabaseUrl>, runs: usize, time: Duration) {
         base_url: None,
         behind_proxy: false,
         storage: Storage::Folder,
+        sign_in: None,
+        require_sign_in: false,
         limits,
     };
     let (server, _) = tokometer_site::start(config.clone()).await.expect("a site");

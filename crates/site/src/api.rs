@@ -1,7 +1,9 @@
 //! The API, `/api/v1`: one file for each resource.
 
+mod accounts;
 mod artefacts;
 pub(crate) mod compare;
+pub(crate) mod device;
 mod invitations;
 mod list;
 pub(crate) mod moderation;
@@ -11,7 +13,7 @@ mod table;
 mod whoami;
 
 use axum::Router;
-use axum::routing::{get, post, put};
+use axum::routing::{delete, get, post, put};
 
 use crate::app::App;
 
@@ -40,5 +42,11 @@ pub(crate) fn routes() -> Router<App> {
         .route("/reports/{number}/close", post(moderation::close))
         .route("/artefacts:missing", post(artefacts::missing))
         .route("/artefacts/{sha256}", put(artefacts::put).get(artefacts::get))
+        .route("/tokens", get(accounts::tokens))
+        .route("/tokens/{id}", delete(accounts::revoke))
+        .route("/users", get(accounts::users))
+        .route("/users/{handle}/role", put(accounts::set_role))
+        .route("/device/code", post(device::code))
+        .route("/device/token", post(device::token))
         .route("/invitations", post(invitations::accept))
 }

@@ -6,6 +6,7 @@ use axum::Router;
 use axum::routing::get;
 use tokio::sync::Semaphore;
 
+use crate::account::openid::OpenId;
 use crate::artefacts::Artefacts;
 use crate::config::Config;
 use crate::store::Store;
@@ -33,6 +34,8 @@ pub struct Inner {
     pub(crate) checks: Semaphore,
     /// Room for files that are being received.
     pub(crate) receiving: Semaphore,
+    /// Who people sign in with.
+    pub(crate) openid: Option<OpenId>,
     /// What pages draw once.
     pub(crate) kept: pages::Kept,
 }
@@ -55,11 +58,13 @@ impl App {
     /// Puts the parts together.
     pub fn new(store: Arc<Store>, artefacts: Arc<dyn Artefacts>, config: Config) -> App {
         let limits = &config.limits;
+        let openid = config.sign_in.clone().map(|settings| OpenId::new(settings, &config.url()));
         App(Arc::new(Inner {
             limiter: Limiter::default(),
             metrics: Metrics::default(),
             checks: Semaphore::new(limits.checks),
             receiving: Semaphore::new(limits.receiving),
+            openid,
             kept: pages::Kept::default(),
             store,
             artefacts,
@@ -75,6 +80,7 @@ impl App {
             .route("/health/ready", get(operations::ready))
             .route("/metrics", get(operations::metrics))
             .route("/r/{id}", get(operations::short))
+            .route("/.well-known/oauth-authorization-server", get(api::device::metadata))
             .merge(pages::routes())
             .fallback(pages::fault::nothing_here);
         web::around(routes, self.clone()).with_state(self.clone())

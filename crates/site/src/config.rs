@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::account::openid::OpenIdSettings;
 use crate::artefacts::S3Options;
 use crate::store::DatabaseUrl;
 
@@ -23,6 +24,10 @@ pub struct Config {
     pub behind_proxy: bool,
     /// Where files by hash are kept.
     pub storage: Storage,
+    /// Sign-in by a provider of OpenID Connect.
+    pub sign_in: Option<OpenIdSettings>,
+    /// True where nobody reads without having signed in.
+    pub require_sign_in: bool,
     /// Bounds on what clients can use up.
     pub limits: Limits,
 }
@@ -97,6 +102,8 @@ pub struct Limits {
     pub reports: Rate,
     /// Wrong tokens, sign-ins and invitations, by client address.
     pub attempts: Rate,
+    /// Sign-ins that are begun, and devices that ask for a token, by client address.
+    pub beginnings: Rate,
 }
 
 impl Default for Limits {
@@ -123,6 +130,7 @@ impl Default for Limits {
             uploads: Rate::new(2000.0, 50.0),
             reports: Rate::new(5.0, 0.05),
             attempts: Rate::new(20.0, 0.2),
+            beginnings: Rate::new(30.0, 0.5),
         }
     }
 }

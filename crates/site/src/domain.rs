@@ -1,11 +1,14 @@
 //! What the site speaks of: users and tokens, runs and their revisions, evidence, moderation, and questions to the list.
 
+mod access;
 mod account;
 mod evidence;
 mod moderation;
 mod query;
 mod run;
+mod sign_in;
 
+pub use access::Deed;
 pub use account::{NewToken, Role, Scope, Scopes, Session, TokenRow, User};
 pub use evidence::{Evidence, EvidenceLevel};
 pub use moderation::{Action, ModerationEntry, NewProblem, Problem, ProblemKind};
@@ -13,6 +16,7 @@ pub use query::{Cursor, FacetCount, Facets, Filters, Goal, ListCounts, RunList, 
 pub use run::{
     CellRow, GroupFacts, Headline, NewRun, Publication, Revision, RunRow, Shelf, Spread, StoredRun,
 };
+pub use sign_in::{Identity, NewDevice, Poll, Subject, WaitingDevice};
 
 /// Milliseconds since 1970, UTC.
 pub type Millis = i64;

@@ -17,6 +17,8 @@
 //!     base_url: None,
 //!     behind_proxy: false,
 //!     storage: Storage::Folder,
+//!     sign_in: None,
+//!     require_sign_in: false,
 //!     limits: Limits::default(),
 //! };
 //! let (server, _) = tokometer_site::start(config).await?;
@@ -50,6 +52,7 @@ mod tidy;
 mod trust;
 mod web;
 
+pub use account::openid::OpenIdSettings;
 pub use app::App;
 pub use artefacts::{
     ArtefactFolder, Artefacts, BucketStyle, Hash, KeySource, Keys, Reading, S3Artefacts, S3Error, S3Options,

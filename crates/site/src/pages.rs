@@ -7,11 +7,13 @@
 mod account;
 mod assets;
 mod compare;
+mod device;
 mod entity;
 mod facets;
 pub(crate) mod fault;
 mod frame;
 mod index;
+mod keeping;
 mod kept;
 mod links;
 mod method;
@@ -59,7 +61,18 @@ pub(crate) fn routes() -> Router<App> {
         .route("/about", get(reading::about))
         .route("/publish", get(reading::publish))
         .route("/sign-in", get(account::sign_in_page).post(account::sign_in))
+        .route("/sign-in/start", get(account::start))
+        .route("/sign-in/return", get(account::returned))
+        .route("/sign-in/new", get(account::newcomer).post(account::settle))
         .route("/sign-out", post(account::sign_out))
+        .route("/signed-out", get(account::signed_out))
+        .route("/account", get(keeping::page))
+        .route("/account/tokens", post(keeping::new_token))
+        .route("/account/tokens/{id}/revoke", post(keeping::revoke))
+        .route("/account/identities/remove", post(keeping::unlink))
+        .route("/users", get(keeping::users))
+        .route("/users/{handle}/role", post(keeping::set_role))
+        .route("/device", get(device::page).post(device::answer))
         .route("/invitation/{code}", get(account::invitation).post(account::accept))
         .route("/assets/{hash}/{name}", get(assets::asset))
         .route("/robots.txt", get(assets::robots))

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 
 use super::database::DatabaseArgs;
+use super::sign_in::SignInArgs;
 use super::storage::StorageArgs;
 
 #[derive(Debug, Args)]
@@ -33,6 +34,8 @@ pub(crate) struct ServeArgs {
     pub(crate) log: String,
     #[command(flatten)]
     pub(crate) storage: StorageArgs,
+    #[command(flatten)]
+    pub(crate) sign_in: SignInArgs,
 }
 
 #[derive(Debug, Clone, Args)]
@@ -54,7 +57,7 @@ pub(crate) struct SiteArgs {
 pub(crate) enum SiteCommand {
     /// Make an invitation: an address with which somebody becomes a user, once, within 14 days
     Invite {
-        /// What the user may do: publisher, moderator, admin
+        /// What the user may do: reader, publisher, moderator, admin
         #[arg(long, default_value = "publisher")]
         role: String,
         /// Address that readers use [default: the one that the server was started with]

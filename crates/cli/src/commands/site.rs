@@ -103,6 +103,8 @@ fn config(data: DataArgs) -> anyhow::Result<Config> {
         base_url: None,
         behind_proxy: false,
         storage: Storage::Folder,
+        sign_in: None,
+        require_sign_in: false,
         limits: Limits::default(),
     })
 }

@@ -13,7 +13,7 @@ use crate::account::Caller;
 use crate::app::App;
 use crate::artefacts::Hash;
 use crate::clock;
-use crate::domain::Scope;
+use crate::domain::Deed;
 use crate::problem::Problem;
 use crate::web::body;
 use crate::web::limits::Doing;
@@ -34,7 +34,7 @@ pub(crate) async fn missing(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Json<Value>, Problem> {
-    caller.needs(Scope::Publish)?;
+    caller.may(Deed::Publish)?;
     let limits = &app.config.limits;
     let bytes = body::unpack(&headers, body, limits.document_bytes, MOST * 70, limits).await?;
     let wanted: Wanted = body::json(&bytes)?;
@@ -52,7 +52,7 @@ pub(crate) async fn put(
     headers: HeaderMap,
     body: Body,
 ) -> Result<StatusCode, Problem> {
-    caller.needs(Scope::Publish)?;
+    caller.may(Deed::Publish)?;
     let name = Hash::parse(&sha256).ok_or_else(|| {
         Problem::bad(
             "bad_hash",

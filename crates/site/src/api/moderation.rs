@@ -11,7 +11,7 @@ use super::runs::{needs_owner, shown_row};
 use crate::account::Caller;
 use crate::app::App;
 use crate::clock;
-use crate::domain::{Action, ModerationEntry, NewProblem, ProblemKind, Scope};
+use crate::domain::{Action, Deed, ModerationEntry, NewProblem, ProblemKind};
 use crate::problem::Problem;
 use crate::trust;
 use crate::web::limits::{Doing, Whose};
@@ -55,7 +55,7 @@ pub(crate) async fn withdraw(
     Path(id): Path<String>,
     request: Request,
 ) -> Result<Json<Value>, Problem> {
-    caller.needs(Scope::Publish)?;
+    caller.may(Deed::Withdraw)?;
     let reason = reason(&app, request).await?;
     shown_row(&app, &id).await?;
     needs_owner(&app, &caller, &id).await?;
@@ -73,7 +73,7 @@ pub(crate) async fn restore(
     Path(id): Path<String>,
     request: Request,
 ) -> Result<Json<Value>, Problem> {
-    caller.needs(Scope::Moderate)?;
+    caller.may(Deed::ModerateRuns)?;
     let reason = reason(&app, request).await?;
     if app.store.row(&id).await?.is_none() {
         return Err(Problem::not_found("run"));
@@ -141,7 +141,7 @@ pub(crate) async fn take_report(app: &App, whose: Whose, problem: NewProblem) ->
 
 /// Open reports: for moderators.
 pub(crate) async fn reports(State(app): State<App>, caller: Caller) -> Result<Json<Value>, Problem> {
-    caller.needs(Scope::Moderate)?;
+    caller.may(Deed::CloseReports)?;
     Ok(Json(json!({ "reports": app.store.problems(None, true, LINES).await? })))
 }
 
@@ -152,7 +152,7 @@ pub(crate) async fn close(
     Path(number): Path<i64>,
     request: Request,
 ) -> Result<Json<Value>, Problem> {
-    caller.needs(Scope::Moderate)?;
+    caller.may(Deed::CloseReports)?;
     let reason = reason(&app, request).await?;
     let entry = ModerationEntry { run_id: None, ..entry(&caller, Action::ProblemClosed, "", &reason) };
     if !app.store.close_problem(number, &reason, &entry).await? {

@@ -13,7 +13,7 @@ use tokometer_record::verification::Level;
 use crate::account::Caller;
 use crate::app::App;
 use crate::clock;
-use crate::domain::{Action, NewRun, Publication, RunRow, Scope};
+use crate::domain::{Action, Deed, NewRun, Publication, RunRow};
 use crate::facts;
 use crate::problem::Problem;
 use crate::trust::{self, Checked};
@@ -108,7 +108,7 @@ async fn take(
 }
 
 async fn receive(app: &App, caller: &Caller, headers: &HeaderMap, body: Body) -> Result<Bytes, Problem> {
-    caller.needs(Scope::Publish)?;
+    caller.may(Deed::Publish)?;
     let limits = &app.config.limits;
     app.limiter
         .take(Doing::Uploading, caller.whose(), limits.uploads)

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::account::Caller;
 use crate::app::App;
 use crate::clock;
-use crate::domain::{Role, RunRow, Scope, Shelf, StoredRun};
+use crate::domain::{Deed, RunRow, Shelf, StoredRun};
 use crate::facts;
 use crate::problem::Problem;
 use crate::trust;
@@ -164,7 +164,7 @@ pub(crate) async fn revise(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Json<Value>, Problem> {
-    caller.needs(Scope::Publish)?;
+    caller.may(Deed::Revise)?;
     let limits = &app.config.limits;
     let bytes = body::unpack(&headers, body, limits.form_bytes, limits.form_bytes, limits).await?;
     let change: Change = body::json(&bytes)?;
@@ -195,7 +195,7 @@ pub(crate) async fn revise(
 
 /// Refuses who neither published the run nor moderates.
 pub(crate) async fn needs_owner(app: &App, caller: &Caller, id: &str) -> Result<(), Problem> {
-    let is_moderator = caller.user.role >= Role::Moderator && caller.scopes.has(Scope::Moderate);
+    let is_moderator = caller.may(Deed::ModerateRuns).is_ok();
     let owner = app.store.owner(id).await?;
     if is_moderator || owner.as_deref() == Some(caller.user.id.as_str()) {
         return Ok(());

@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 use crate::account::Caller;
 use crate::app::App;
 use crate::clock;
-use crate::domain::Scope;
+use crate::domain::Deed;
 use crate::problem::Problem;
 
 pub(crate) async fn whoami(State(app): State<App>, caller: Caller) -> Result<Json<Value>, Problem> {
-    caller.needs(Scope::Read)?;
+    caller.may(Deed::KeepAccount)?;
     let limits = &app.config.limits;
     Ok(Json(json!({
         "handle": caller.user.handle,

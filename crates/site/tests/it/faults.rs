@@ -88,6 +88,8 @@ fn serves_where_it_is_asked_to() {
         database_url: std::env::var(CHILD_DATABASE).ok().map(|url| url.parse().unwrap()),
         base_url: None,
         behind_proxy: false,
+        sign_in: None,
+        require_sign_in: false,
         // Two hundred uploads of one user, of four requests each, and as many runs that are read.
         limits: Limits { uploads: UNLIMITED, reads: UNLIMITED, ..Limits::default() },
     };

@@ -2,12 +2,14 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that fails here says so")]
 
+mod access;
 mod accounts;
 mod attacks;
 mod bodies;
 mod browser;
 mod client;
 mod database;
+mod device;
 mod faults;
 mod gallery;
 mod lists;
@@ -16,10 +18,13 @@ mod moving;
 mod object_faults;
 mod object_store;
 mod objects;
+mod old_tables;
 mod operations;
 mod pages;
+mod provider;
 mod proxy;
 mod publishing;
 mod sample;
 mod shared;
+mod sign_in;
 mod site;

@@ -33,7 +33,7 @@ async fn filled() -> (Site, Sample, Sample) {
 
 #[tokio::test]
 async fn every_row_is_moved() {
-    let (site, ..) = filled().await;
+    let (site, ..) = Box::pin(filled()).await;
     let source = Store::sqlite(&site.config.database()).await.unwrap();
     let folder = tempfile::tempdir().unwrap();
     let target = Store::sqlite(&folder.path().join("other.db")).await.unwrap();
@@ -55,7 +55,7 @@ async fn every_row_is_moved() {
 #[tokio::test]
 async fn a_site_goes_on_on_a_server() {
     let Some(database) = Scratch::new().await else { return };
-    let (site, one, two) = filled().await;
+    let (site, one, two) = Box::pin(filled()).await;
     let paths = [format!("/api/v1/runs/{}", one.id()), "/api/v1/moderation".to_owned()];
     let mut before = Vec::new();
     for path in &paths {

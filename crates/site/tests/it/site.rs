@@ -19,7 +19,7 @@ pub(crate) struct Site {
     pub(crate) admin: String,
     pub(crate) config: Config,
     _folder: TempDir,
-    _database: Option<Scratch>,
+    pub(crate) database: Option<Scratch>,
     end: Option<oneshot::Sender<()>>,
     running: tokio::task::JoinHandle<()>,
 }
@@ -32,7 +32,7 @@ impl Site {
     pub(crate) async fn with(change: impl FnOnce(&mut Config)) -> Site {
         let database = Scratch::new().await;
         let site = Site::on(database.as_ref(), change).await;
-        Site { _database: database, ..site }
+        Site { database, ..site }
     }
 
     /// On a database that others use too; none: on a file of its own.
@@ -45,6 +45,8 @@ impl Site {
             base_url: None,
             behind_proxy: false,
             storage: objects::storage(folder.path()),
+            sign_in: None,
+            require_sign_in: false,
             limits: Limits { grace: Duration::from_secs(5), ..Limits::default() },
         };
         change(&mut config);
@@ -55,7 +57,17 @@ impl Site {
         let (end, ended) = oneshot::channel::<()>();
         let running = tokio::spawn(server.run(async { drop(ended.await) }));
         let admin = std::fs::read_to_string(config.admin_token()).unwrap().trim().to_owned();
-        Site { address, admin, config, _folder: folder, _database: None, end: Some(end), running }
+        Site { address, admin, config, _folder: folder, database: None, end: Some(end), running }
+    }
+
+    /// True if these bytes stand in the site's file; none stand there where its database is a server.
+    pub(crate) fn file_holds(&self, text: &str) -> bool {
+        if self.config.database_url.is_some() {
+            return false;
+        }
+        let mut bytes = std::fs::read(self.config.database()).unwrap();
+        bytes.extend(std::fs::read(self.config.data.join("site.db-wal")).unwrap_or_default());
+        bytes.windows(text.len()).any(|window| window == text.as_bytes())
     }
 
     /// A new user; the token.
