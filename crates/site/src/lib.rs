@@ -48,6 +48,7 @@ mod tidy;
 mod trust;
 mod web;
 
+pub use api::openapi::document as openapi;
 pub use app::App;
 pub use artefacts::{ArtefactFolder, Artefacts, Hash};
 pub use config::{Config, Limits, Rate};

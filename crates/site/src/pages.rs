@@ -5,6 +5,7 @@
 //! becomes a page where a reader asked ([`fault::for_readers`]).
 
 mod account;
+mod api;
 mod assets;
 mod compare;
 mod entity;
@@ -57,6 +58,7 @@ pub(crate) fn routes() -> Router<App> {
         .route("/moderation", get(moderation::log))
         .route("/moderation/{number}/close", post(moderation::close))
         .route("/about", get(reading::about))
+        .route("/api", get(api::api))
         .route("/publish", get(reading::publish))
         .route("/sign-in", get(account::sign_in_page).post(account::sign_in))
         .route("/sign-out", post(account::sign_out))

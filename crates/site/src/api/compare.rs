@@ -2,18 +2,36 @@
 
 use axum::Json;
 use axum::extract::{RawQuery, State};
-use serde_json::Value;
+use axum::routing::get;
+use http::Method;
+use serde_json::{Value, json};
 use tokometer_analysis::{CompareOptions, compare as analyse};
 use tokometer_record::{Comparison, Run};
 
+use super::operation::{Content, Operation, Parameter};
 use super::runs::shown;
 use crate::app::App;
 use crate::problem::Problem;
 
-pub(crate) async fn compare(
-    State(app): State<App>,
-    RawQuery(query): RawQuery,
-) -> Result<Json<Value>, Problem> {
+pub(super) fn operations() -> Vec<Operation> {
+    let ids = |most: usize| json!({"type": "array", "minItems": 1, "maxItems": most, "items": {"type": "string", "format": "uuid"}});
+    let example = |last: u8| json!([format!("01931d3a-7c00-7000-8000-0000000000{last:02}")]);
+    vec![
+        Operation::new(Method::GET, "/compare", get(compare), "Runs side by side, cell by cell")
+            .text("Two to six runs; the first named is the base. What `tokometer compare --json` prints.")
+            .with(Parameter::query("base", "Id of the base.", ids(1), example(1)).commas())
+            .with(Parameter::query("to", "Ids of the others, by commas.", ids(5), example(2)).commas())
+            .gives_content(
+                200,
+                "The comparison.",
+                vec![("application/json", Content::Document("comparison"))],
+            )
+            .refuses(404, "There is no run of one of these ids.")
+            .refuses(410, "One of them was taken down."),
+    ]
+}
+
+async fn compare(State(app): State<App>, RawQuery(query): RawQuery) -> Result<Json<Value>, Problem> {
     let (comparison, _) = of_query(&app, &query.unwrap_or_default()).await?;
     Ok(Json(serde_json::to_value(comparison).unwrap_or_default()))
 }

@@ -8,7 +8,8 @@ use tokio::sync::oneshot;
 use tokometer_site::domain::Role;
 use tokometer_site::{Config, Limits, host};
 
-use crate::client::{Answer, Call};
+use crate::client::{self, Answer, Call};
+use crate::described;
 use crate::sample::Sample;
 
 /// A site that answers until it is dropped.
@@ -27,6 +28,8 @@ impl Site {
     }
 
     pub(crate) async fn with(change: impl FnOnce(&mut Config)) -> Site {
+        // Whatever a test is about: the API answers as it is described.
+        client::WATCH.get_or_init(|| described::check);
         let folder = tempfile::tempdir().unwrap();
         let mut config = Config {
             listen: ([127, 0, 0, 1], 0).into(),
