@@ -21,7 +21,7 @@ use tokometer_record::store::sha256;
 use tokometer_site::domain::{
     CellRow, Evidence, EvidenceLevel, Headline, NewRun, Publication, RunRow, Shelf,
 };
-use tokometer_site::store::{SqliteStore, Store};
+use tokometer_site::store::Store;
 use tokometer_site::{Config, Limits, Rate, Server};
 use uuid::Uuid;
 
@@ -184,7 +184,7 @@ fn words(times: &Times) -> String {
 
 /// Stores runs of many set-ups, two of each; their ids.
 async fn fill(config: &Config, runs: usize) -> Vec<String> {
-    let store = SqliteStore::open(&config.database()).await.expect("a store");
+    let store = Store::sqlite(&config.database()).await.expect("a store");
     let user = store.user("admin").await.expect("users").expect("the admin");
     let mut sample = Sample::new();
     let mut ids = Vec::with_capacity(runs);

@@ -20,7 +20,7 @@ pub struct App(Arc<Inner>);
 /// The parts of [`App`].
 pub struct Inner {
     /// Users, runs, moderation.
-    pub store: Arc<dyn Store>,
+    pub store: Arc<Store>,
     /// Files by hash.
     pub artefacts: Arc<dyn Artefacts>,
     /// What the site was started with.
@@ -55,7 +55,7 @@ impl std::fmt::Debug for App {
 
 impl App {
     /// Puts the parts together.
-    pub fn new(store: Arc<dyn Store>, artefacts: Arc<dyn Artefacts>, config: Config) -> App {
+    pub fn new(store: Arc<Store>, artefacts: Arc<dyn Artefacts>, config: Config) -> App {
         let limits = &config.limits;
         App(Arc::new(Inner {
             limiter: Limiter::default(),

@@ -11,7 +11,7 @@ use crate::artefacts::ArtefactFolder;
 use crate::config::Config;
 use crate::secret::NoRandomness;
 use crate::server::Server;
-use crate::store::{SqliteStore, Store, StoreError};
+use crate::store::{Store, StoreError};
 
 /// Why the site could not be started, or a command on its data could not be done.
 #[derive(Debug, thiserror::Error)]
@@ -75,7 +75,7 @@ pub struct Started {
 /// Opens a data folder, making what is not there, and listens.
 pub async fn start(mut config: Config) -> Result<(Server, Started), SiteError> {
     make_folder(&config.data)?;
-    let store = SqliteStore::open(&config.database()).await?;
+    let store = Store::sqlite(&config.database()).await?;
     let artefacts = ArtefactFolder::open(&config.artefacts())
         .map_err(|source| SiteError::Write { path: config.artefacts(), source })?;
     let new_token = ensure_admin(&store, &config.admin_token()).await?;
@@ -90,11 +90,11 @@ pub async fn start(mut config: Config) -> Result<(Server, Started), SiteError> {
 }
 
 /// The store of a site that is there, for a command beside the server.
-pub async fn open_store(config: &Config) -> Result<Arc<dyn Store>, SiteError> {
+pub async fn open_store(config: &Config) -> Result<Arc<Store>, SiteError> {
     if !config.database().is_file() {
         return Err(SiteError::NoSite { path: config.data.clone() });
     }
-    Ok(Arc::new(SqliteStore::open(&config.database()).await?))
+    Ok(Arc::new(Store::sqlite(&config.database()).await?))
 }
 
 /// The folder holds tokens and traces: nobody else of the host needs to look into it.

@@ -20,7 +20,7 @@ pub(crate) const ADMIN: &str = "admin";
 ///
 /// The file is written before the token holds: a process that is killed between the two leaves a file with a token
 /// that is not known, which the next start replaces.
-pub(crate) async fn ensure_admin(store: &dyn Store, file: &Path) -> Result<bool, SiteError> {
+pub(crate) async fn ensure_admin(store: &Store, file: &Path) -> Result<bool, SiteError> {
     let user = if let Some(user) = store.user(ADMIN).await? {
         user
     } else {
@@ -53,7 +53,7 @@ pub(crate) async fn ensure_admin(store: &dyn Store, file: &Path) -> Result<bool,
 }
 
 /// True if the file holds a token that is known and was not revoked.
-async fn holds(store: &dyn Store, file: &Path) -> Result<bool, SiteError> {
+async fn holds(store: &Store, file: &Path) -> Result<bool, SiteError> {
     let text = match fs::read_to_string(file) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),

@@ -18,7 +18,7 @@ const RESERVED: [&str; 8] =
     ["admin", "site", "root", "system", "moderator", "tokometer", "anonymous", "unknown"];
 
 /// Makes an invitation; its code, which is told once.
-pub(crate) async fn invite(store: &dyn Store, role: Role, note: Option<&str>) -> Result<Secret, SiteError> {
+pub(crate) async fn invite(store: &Store, role: Role, note: Option<&str>) -> Result<Secret, SiteError> {
     let code = secret::new_code()?;
     let now = clock::now();
     store.add_invitation(&secret::hash(code.expose()), role, note, now, now + DAYS * 86_400_000).await?;

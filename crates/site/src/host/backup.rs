@@ -11,7 +11,7 @@ use super::refused;
 use crate::artefacts::{ArtefactFolder, Artefacts, Hash};
 use crate::config::Config;
 use crate::start::{SiteError, open_store};
-use crate::store::{SqliteStore, Store};
+use crate::store::Store;
 
 /// Copies a site to a folder that is not there yet; how much, in words.
 pub async fn backup(config: &Config, to: &Path) -> Result<String, SiteError> {
@@ -26,7 +26,7 @@ pub async fn backup(config: &Config, to: &Path) -> Result<String, SiteError> {
     let copied = store.copy_to(&to.join("site.db")).await;
     store.close().await;
     copied?;
-    let copy = SqliteStore::open(&to.join("site.db")).await?;
+    let copy = Store::sqlite(&to.join("site.db")).await?;
     let done = files(&copy, &config.artefacts(), &to.join("artefacts")).await;
     copy.close().await;
     done
@@ -45,7 +45,7 @@ pub async fn restore(from: &Path, config: &Config) -> Result<String, SiteError> 
     // Under another name until all of it is there: a restore that was cut short leaves no site.
     let begun = config.data.join("site.db.begun");
     copy(&from.join("site.db"), &begun)?;
-    let store = SqliteStore::open(&begun).await?;
+    let store = Store::sqlite(&begun).await?;
     let done = files(&store, &from.join("artefacts"), &config.artefacts()).await;
     store.close().await;
     let done = done?;
@@ -55,7 +55,7 @@ pub async fn restore(from: &Path, config: &Config) -> Result<String, SiteError> 
 }
 
 /// Copies each file that some run names, and looks whether it is what its name says.
-async fn files(store: &dyn Store, from: &Path, to: &Path) -> Result<String, SiteError> {
+async fn files(store: &Store, from: &Path, to: &Path) -> Result<String, SiteError> {
     let wanted = store.named_artefacts().await?;
     let target =
         ArtefactFolder::open(to).map_err(|source| SiteError::Write { path: to.to_owned(), source })?;

@@ -1,47 +1,56 @@
 //! A publication, and revisions behind it.
 
-use sqlx::Row;
-use sqlx::sqlite::SqliteConnection;
-
-use super::{changed, groups, moderation};
+use super::database::Connection;
+use super::sql::sql;
+use super::{Store, StoreError, artefacts, changed, groups, moderation};
 use crate::domain::{CellRow, ModerationEntry, NewRun, Publication, RunRow, Shelf};
 use crate::packed;
-use crate::store::StoreError;
 
-pub(super) async fn idempotent(
-    connection: &mut SqliteConnection,
+impl Store {
+    /// The run that a key of a user led to, and the hash of what came with it.
+    pub async fn idempotent(&self, user_id: &str, key: &str) -> Result<Option<(String, String)>, StoreError> {
+        idempotent(&mut self.database.reader().await?, user_id, key).await
+    }
+
+    /// Adds a run, or says why not.
+    pub async fn publish(&self, new: NewRun) -> Result<Publication, StoreError> {
+        let mut transaction = self.database.transaction().await?;
+        let publication = publish(&mut transaction, new).await?;
+        if publication == Publication::Created {
+            transaction.commit().await?;
+        }
+        Ok(publication)
+    }
+
+    /// Adds a revision with another title or note. False if `row.revision` is no longer the next one.
+    pub async fn revise(
+        &self,
+        user_id: &str,
+        row: &RunRow,
+        document: &[u8],
+        note: Option<&str>,
+    ) -> Result<bool, StoreError> {
+        let mut transaction = self.database.transaction().await?;
+        let done = revise(&mut transaction, user_id, row, document, note).await?;
+        transaction.commit().await?;
+        Ok(done)
+    }
+}
+
+async fn idempotent(
+    connection: &mut Connection,
     user_id: &str,
     key: &str,
 ) -> Result<Option<(String, String)>, StoreError> {
-    let row = sqlx::query("SELECT run_id, body_sha256 FROM idempotency WHERE user_id = $1 AND key = $2")
+    let row = sql("SELECT run_id, body_sha256 FROM idempotency WHERE user_id = $1 AND key = $2")
         .bind(user_id)
         .bind(key)
-        .fetch_optional(connection)
+        .maybe(connection)
         .await?;
-    Ok(row.map(|row| Ok::<_, sqlx::Error>((row.try_get(0)?, row.try_get(1)?))).transpose()?)
+    row.map(|row| Ok((row.get(0)?, row.get(1)?))).transpose()
 }
 
-pub(super) async fn missing(
-    connection: &mut SqliteConnection,
-    sha256: impl Iterator<Item = &str>,
-) -> Result<Vec<String>, StoreError> {
-    let mut missing: Vec<String> = Vec::new();
-    for hash in sha256 {
-        let row = sqlx::query("SELECT 1 FROM artefacts WHERE sha256 = $1")
-            .bind(hash)
-            .fetch_optional(&mut *connection)
-            .await?;
-        if row.is_none() && !missing.iter().any(|other| other == hash) {
-            missing.push(hash.to_owned());
-        }
-    }
-    Ok(missing)
-}
-
-pub(super) async fn publish(
-    connection: &mut SqliteConnection,
-    new: NewRun,
-) -> Result<Publication, StoreError> {
+async fn publish(connection: &mut Connection, new: NewRun) -> Result<Publication, StoreError> {
     if let Some(refusal) = refusal(connection, &new).await? {
         return Ok(refusal);
     }
@@ -52,22 +61,22 @@ pub(super) async fn publish(
         insert_cell(connection, &row.id, cell).await?;
     }
     for (name, sha256) in &new.artefacts {
-        sqlx::query("INSERT INTO run_artefacts (run_id, name, sha256) VALUES ($1, $2, $3)")
+        sql("INSERT INTO run_artefacts (run_id, name, sha256) VALUES ($1, $2, $3)")
             .bind(&row.id)
             .bind(name)
             .bind(sha256)
-            .execute(&mut *connection)
+            .run(connection)
             .await?;
     }
     for print in &new.prints {
-        sqlx::query("INSERT INTO trace_prints (print, run_id) VALUES ($1, $2)")
+        sql("INSERT INTO trace_prints (print, run_id) VALUES ($1, $2)")
             .bind(print)
             .bind(&row.id)
-            .execute(&mut *connection)
+            .run(connection)
             .await?;
     }
     if let Some((key, body_sha256)) = &new.idempotency {
-        sqlx::query(
+        sql(
             "INSERT INTO idempotency (user_id, key, body_sha256, run_id, created_at) VALUES ($1, $2, $3, $4, $5)",
         )
         .bind(user_id)
@@ -75,7 +84,7 @@ pub(super) async fn publish(
         .bind(body_sha256)
         .bind(&row.id)
         .bind(row.published_at)
-        .execute(&mut *connection)
+        .run(connection)
         .await?;
     }
     for (action, reason) in new.log {
@@ -94,7 +103,7 @@ pub(super) async fn publish(
 }
 
 /// Why it can't be added, looked at inside the transaction that would add it.
-async fn refusal(connection: &mut SqliteConnection, new: &NewRun) -> Result<Option<Publication>, StoreError> {
+async fn refusal(connection: &mut Connection, new: &NewRun) -> Result<Option<Publication>, StoreError> {
     let row = &new.row;
     if let Some((key, body_sha256)) = &new.idempotency
         && let Some((run_id, before)) = idempotent(connection, &new.user_id, key).await?
@@ -102,38 +111,35 @@ async fn refusal(connection: &mut SqliteConnection, new: &NewRun) -> Result<Opti
         let same = before == *body_sha256;
         return Ok(Some(if same { Publication::Replayed { run_id } } else { Publication::KeyReused }));
     }
-    let there = sqlx::query(
-        "SELECT runs.user_id, revisions.content_sha256 FROM runs \
-         JOIN revisions ON revisions.run_id = runs.id AND revisions.revision = 1 WHERE runs.id = $1",
-    )
+    let there = sql("SELECT runs.user_id, revisions.content_sha256 FROM runs \
+         JOIN revisions ON revisions.run_id = runs.id AND revisions.revision = 1 WHERE runs.id = $1")
     .bind(&row.id)
-    .fetch_optional(&mut *connection)
+    .maybe(connection)
     .await?;
     if let Some(there) = there {
-        let (user_id, content): (&str, &str) = (there.try_get(0)?, there.try_get(1)?);
+        let (user_id, content): (&str, &str) = (there.get(0)?, there.get(1)?);
         let same = user_id == new.user_id && content == row.content_sha256;
         let replayed = Publication::Replayed { run_id: row.id.clone() };
         return Ok(Some(if same { replayed } else { Publication::Taken }));
     }
     for print in &new.prints {
-        let other = sqlx::query("SELECT run_id FROM trace_prints WHERE print = $1")
-            .bind(print)
-            .fetch_optional(&mut *connection)
-            .await?;
+        let other =
+            sql("SELECT run_id FROM trace_prints WHERE print = $1").bind(print).maybe(connection).await?;
         if let Some(other) = other {
-            return Ok(Some(Publication::SameEvents { run_id: other.try_get(0)? }));
+            return Ok(Some(Publication::SameEvents { run_id: other.get(0)? }));
         }
     }
-    let missing = missing(connection, new.artefacts.iter().map(|(_, sha256)| sha256.as_str())).await?;
+    let missing =
+        artefacts::missing(connection, new.artefacts.iter().map(|(_, sha256)| sha256.as_str())).await?;
     Ok((!missing.is_empty()).then_some(Publication::Missing { sha256: missing }))
 }
 
-async fn insert_row(connection: &mut SqliteConnection, new: &NewRun) -> Result<(), StoreError> {
+async fn insert_row(connection: &mut Connection, new: &NewRun) -> Result<(), StoreError> {
     let row = &new.row;
     let one_user = row.one_user.unwrap_or_default();
     let peak = row.peak.unwrap_or_default();
-    let level = i64::from(row.evidence.level.number());
-    sqlx::query(
+    let level = row.evidence.level.number();
+    sql(
         "INSERT INTO runs (id, user_id, handle, revision, shelf, measured_at, published_at, revised_at, title, \
          model, hardware, accelerators, engine, engine_version, quantization, speculative, contexts, method, \
          is_simulated, evidence, evidence_reasons, own_evidence, group_hash, series_hash, content_sha256, one_user, one_user_low, \
@@ -160,7 +166,7 @@ async fn insert_row(connection: &mut SqliteConnection, new: &NewRun) -> Result<(
     .bind(&row.speculative)
     .bind(contexts(row))
     .bind(&row.method)
-    .bind(i64::from(row.shelf == Shelf::Simulated))
+    .bind(row.shelf == Shelf::Simulated)
     .bind(level)
     .bind(reasons(row))
     .bind(level.min(2))
@@ -179,7 +185,7 @@ async fn insert_row(connection: &mut SqliteConnection, new: &NewRun) -> Result<(
     .bind(row.joules_per_token)
     .bind(row.valid_cells)
     .bind(row.all_cells)
-    .execute(connection)
+    .run(connection)
     .await?;
     Ok(())
 }
@@ -195,17 +201,15 @@ fn reasons(row: &RunRow) -> String {
 }
 
 async fn insert_revision(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     user_id: &str,
     row: &RunRow,
     document: &[u8],
     verification: &[u8],
     note: Option<&str>,
 ) -> Result<(), StoreError> {
-    sqlx::query(
-        "INSERT INTO revisions (run_id, revision, user_id, created_at, note, content_sha256, document, \
-         verification) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
-    )
+    sql("INSERT INTO revisions (run_id, revision, user_id, created_at, note, content_sha256, document, \
+         verification) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)")
     .bind(&row.id)
     .bind(row.revision)
     .bind(user_id)
@@ -214,17 +218,13 @@ async fn insert_revision(
     .bind(&row.content_sha256)
     .bind(packed::pack(document))
     .bind(verification)
-    .execute(connection)
+    .run(connection)
     .await?;
     Ok(())
 }
 
-async fn insert_cell(
-    connection: &mut SqliteConnection,
-    run_id: &str,
-    cell: &CellRow,
-) -> Result<(), StoreError> {
-    sqlx::query(
+async fn insert_cell(connection: &mut Connection, run_id: &str, cell: &CellRow) -> Result<(), StoreError> {
+    sql(
         "INSERT INTO cells (run_id, name, phase, context, concurrency, status, total, total_low, total_high, \
          prefill_rate, ttft_p50, per_request_p50, joules_per_token, acceptance_length) \
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
@@ -232,7 +232,7 @@ async fn insert_cell(
     .bind(run_id)
     .bind(&cell.name)
     .bind(cell.phase)
-    .bind(cell.context as i64)
+    .bind(cell.context)
     .bind(cell.concurrency)
     .bind(cell.status)
     .bind(cell.total.map(|total| total.value))
@@ -243,39 +243,37 @@ async fn insert_cell(
     .bind(cell.per_request_p50)
     .bind(cell.joules_per_token)
     .bind(cell.acceptance_length)
-    .execute(connection)
+    .run(connection)
     .await?;
     Ok(())
 }
 
 /// A revision changes title and note; the numbers, and with them the check of them, stay.
-pub(super) async fn revise(
-    connection: &mut SqliteConnection,
+async fn revise(
+    connection: &mut Connection,
     user_id: &str,
     row: &RunRow,
     document: &[u8],
     note: Option<&str>,
 ) -> Result<bool, StoreError> {
-    let updated = sqlx::query(
-        "UPDATE runs SET revision = $1, revised_at = $2, title = $3, content_sha256 = $4 \
-         WHERE id = $5 AND revision = $1 - 1 AND shelf <> 'withdrawn'",
-    )
+    let updated = sql("UPDATE runs SET revision = $1, revised_at = $2, title = $3, content_sha256 = $4 \
+         WHERE id = $5 AND revision = $1 - 1 AND shelf <> 'withdrawn'")
     .bind(row.revision)
     .bind(row.revised_at)
     .bind(&row.title)
     .bind(&row.content_sha256)
     .bind(&row.id)
-    .execute(&mut *connection)
+    .run(connection)
     .await?;
-    if updated.rows_affected() == 0 {
+    if updated == 0 {
         return Ok(false);
     }
-    let before = sqlx::query("SELECT verification FROM revisions WHERE run_id = $1 AND revision = $2 - 1")
+    let before = sql("SELECT verification FROM revisions WHERE run_id = $1 AND revision = $2 - 1")
         .bind(&row.id)
         .bind(row.revision)
-        .fetch_one(&mut *connection)
+        .one(connection)
         .await?;
-    let verification: Vec<u8> = before.try_get(0)?;
+    let verification: Vec<u8> = before.get(0)?;
     insert_revision(connection, user_id, row, document, &verification, note).await?;
     changed(connection).await?;
     Ok(true)

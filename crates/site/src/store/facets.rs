@@ -6,19 +6,66 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use sqlx::sqlite::SqlitePool;
-use sqlx::{QueryBuilder, Row};
-
 use super::list::narrow;
+use super::sql::sql;
+use super::{Store, StoreError};
 use crate::domain::{EvidenceLevel, FacetCount, Facets, Filters, RunQuery, Shelf};
-use crate::store::StoreError;
 
 /// Lists whose combinations are kept.
 const MOST_KEPT: usize = 32;
 
+impl Store {
+    /// The counts of a list.
+    pub async fn facets(&self, query: &RunQuery) -> Result<Facets, StoreError> {
+        let generation = self.generation().await?;
+        let wanted = Wanted::of(query);
+        let kept = self.facets.lock().ok().and_then(|kept| kept.get(&wanted, generation));
+        let combinations = if let Some(combinations) = kept {
+            combinations
+        } else {
+            let found = Arc::new(self.combinations(query).await?);
+            if let Ok(mut kept) = self.facets.lock() {
+                kept.put(wanted, generation, Arc::clone(&found));
+            }
+            found
+        };
+        Ok(count(&combinations, &query.filters))
+    }
+
+    /// The combinations of a list.
+    async fn combinations(&self, query: &RunQuery) -> Result<Vec<Combination>, StoreError> {
+        let columns = "model, hardware, accelerators, engine, engine_version, quantization, speculative, contexts, evidence";
+        let mut sql = sql("SELECT ");
+        sql.push(columns).push(", COUNT(*) FROM runs WHERE shelf = ").push_bind(query.shelf.code());
+        if query.fold {
+            sql.push(" AND is_lead = 1");
+        }
+        narrow(&mut sql, &query.filters);
+        sql.push(" GROUP BY ").push(columns);
+        let rows = sql.all(&mut self.database.reader().await?).await?;
+        rows.iter()
+            .map(|row| {
+                let contexts: &str = row.get(7)?;
+                Ok(Combination {
+                    model: row.get(0)?,
+                    hardware: row.get(1)?,
+                    accelerators: row.maybe_number(2)?,
+                    engine: row.get(3)?,
+                    engine_version: row.get(4)?,
+                    quantization: row.get(5)?,
+                    speculative: row.get(6)?,
+                    contexts: contexts.split_whitespace().filter_map(|text| text.parse().ok()).collect(),
+                    evidence: row.number(8)?,
+                    rows: row.number(9)?,
+                })
+            })
+            .collect()
+    }
+}
+
 /// Rows with the same value in every facet.
 #[derive(Debug)]
-pub(super) struct Combination {
+struct Combination {
     model: String,
     hardware: String,
     accelerators: Option<u32>,
@@ -33,14 +80,14 @@ pub(super) struct Combination {
 
 /// A list, facets aside.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct Wanted {
+struct Wanted {
     shelf: Shelf,
     fold: bool,
     rest: Filters,
 }
 
 impl Wanted {
-    pub(super) fn of(query: &RunQuery) -> Wanted {
+    fn of(query: &RunQuery) -> Wanted {
         let filters = &query.filters;
         let rest = Filters {
             since: filters.since,
@@ -62,11 +109,11 @@ pub(super) struct Kept {
 }
 
 impl Kept {
-    pub(super) fn get(&self, wanted: &Wanted, generation: i64) -> Option<Arc<Vec<Combination>>> {
+    fn get(&self, wanted: &Wanted, generation: i64) -> Option<Arc<Vec<Combination>>> {
         (self.generation == generation).then(|| self.lists.get(wanted).cloned()).flatten()
     }
 
-    pub(super) fn put(&mut self, wanted: Wanted, generation: i64, found: Arc<Vec<Combination>>) {
+    fn put(&mut self, wanted: Wanted, generation: i64, found: Arc<Vec<Combination>>) {
         if self.generation != generation || self.lists.len() >= MOST_KEPT {
             self.lists.clear();
             self.generation = generation;
@@ -75,44 +122,11 @@ impl Kept {
     }
 }
 
-/// The combinations of a list.
-pub(super) async fn combinations(
-    pool: &SqlitePool,
-    query: &RunQuery,
-) -> Result<Vec<Combination>, StoreError> {
-    let columns = "model, hardware, accelerators, engine, engine_version, quantization, speculative, contexts, evidence";
-    let mut sql = QueryBuilder::new("SELECT ");
-    sql.push(columns).push(", COUNT(*) FROM runs WHERE shelf = ").push_bind(query.shelf.code());
-    if query.fold {
-        sql.push(" AND is_lead = 1");
-    }
-    narrow(&mut sql, &query.filters);
-    sql.push(" GROUP BY ").push(columns);
-    let rows = sql.build().fetch_all(pool).await?;
-    rows.iter()
-        .map(|row| {
-            let contexts: &str = row.try_get(7)?;
-            Ok(Combination {
-                model: row.try_get(0)?,
-                hardware: row.try_get(1)?,
-                accelerators: row.try_get(2)?,
-                engine: row.try_get(3)?,
-                engine_version: row.try_get(4)?,
-                quantization: row.try_get(5)?,
-                speculative: row.try_get(6)?,
-                contexts: contexts.split_whitespace().filter_map(|text| text.parse().ok()).collect(),
-                evidence: row.try_get::<i64, _>(8)? as u8,
-                rows: row.try_get::<i64, _>(9)? as u64,
-            })
-        })
-        .collect()
-}
-
 /// Which facet a test belongs to.
 const FACETS: usize = 9;
 
 /// Counts every facet.
-pub(super) fn count(combinations: &[Combination], filters: &Filters) -> Facets {
+fn count(combinations: &[Combination], filters: &Filters) -> Facets {
     let mut counts: [BTreeMap<String, u64>; FACETS] = Default::default();
     let mut levels = [0_u64; 4];
     let mut total = 0;

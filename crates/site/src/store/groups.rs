@@ -2,10 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use sqlx::Row;
-use sqlx::sqlite::SqliteConnection;
-
+use super::database::Connection;
 use super::rows::{headline, row_in, run_row};
+use super::sql::sql;
 use super::{changed, moderation};
 use crate::domain::{EvidenceLevel, GroupFacts, ModerationEntry, RunRow, Shelf};
 use crate::store::StoreError;
@@ -15,16 +14,16 @@ use crate::trust::replicates;
 const COMPARED: usize = 40;
 
 /// Finds anew what the rows of a group say of each other.
-pub(super) async fn settle(connection: &mut SqliteConnection, group_hash: &str) -> Result<(), StoreError> {
-    let rows = sqlx::query("SELECT * FROM runs WHERE group_hash = $1 ORDER BY published_at DESC, id DESC")
+pub(super) async fn settle(connection: &mut Connection, group_hash: &str) -> Result<(), StoreError> {
+    let rows = sql("SELECT * FROM runs WHERE group_hash = $1 ORDER BY published_at DESC, id DESC")
         .bind(group_hash)
-        .fetch_all(&mut *connection)
+        .all(connection)
         .await?;
     let mut members = Vec::new();
     for row in &rows {
-        let own: i64 = row.try_get("own_evidence")?;
+        let own: i64 = row.get("own_evidence")?;
         let own = EvidenceLevel::of_number(own).unwrap_or(EvidenceLevel::Reported);
-        members.push((run_row(row)?, row.try_get::<String, _>("user_id")?, own));
+        members.push((run_row(row)?, row.get::<String, _>("user_id")?, own));
     }
     for shelf in [Shelf::Ranked, Shelf::Reported, Shelf::Simulated, Shelf::Withdrawn] {
         let mut of_shelf: Vec<(RunRow, String, EvidenceLevel)> =
@@ -45,22 +44,20 @@ pub(super) async fn settle(connection: &mut SqliteConnection, group_hash: &str) 
 
 /// The rates of the runs that may replicate each other.
 async fn facts(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     members: &[(RunRow, String, EvidenceLevel)],
 ) -> Result<Vec<GroupFacts>, StoreError> {
     let mut facts = Vec::new();
     for (row, user_id, own) in members.iter().take(COMPARED) {
-        let found = sqlx::query(
-            "SELECT name, total, total_low, total_high FROM cells \
-             WHERE run_id = $1 AND phase = 'decode' AND status = 'valid' AND total IS NOT NULL",
-        )
+        let found = sql("SELECT name, total, total_low, total_high FROM cells \
+             WHERE run_id = $1 AND phase = 'decode' AND status = 'valid' AND total IS NOT NULL")
         .bind(&row.id)
-        .fetch_all(&mut *connection)
+        .all(connection)
         .await?;
         let mut rates = Vec::new();
         for cell in &found {
             if let Some(rate) = headline(cell, "total", "total_low", "total_high")? {
-                rates.push((cell.try_get("name")?, rate));
+                rates.push((cell.get("name")?, rate));
             }
         }
         facts.push(GroupFacts { id: row.id.clone(), user_id: user_id.clone(), own: *own, rates });
@@ -69,7 +66,7 @@ async fn facts(
 }
 
 async fn save(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     shelf: Shelf,
     members: &[(RunRow, String, EvidenceLevel)],
 ) -> Result<(), StoreError> {
@@ -83,42 +80,24 @@ async fn save(
     let submitters: BTreeSet<&str> = members.iter().map(|(_, user, _)| user.as_str()).collect();
     for (row, ..) in members {
         let is_lead = shelf != Shelf::Withdrawn && lead.as_deref() == Some(row.id.as_str());
-        sqlx::query(
-            "UPDATE runs SET evidence = $1, evidence_reasons = $2, is_lead = $3, replicates = $4, \
-             submitters = $5, spread = $6 WHERE id = $7",
-        )
-        .bind(i64::from(row.evidence.level.number()))
+        sql("UPDATE runs SET evidence = $1, evidence_reasons = $2, is_lead = $3, replicates = $4, \
+             submitters = $5, spread = $6 WHERE id = $7")
+        .bind(row.evidence.level.number())
         .bind(serde_json::Value::from(row.evidence.reasons.clone()).to_string())
-        .bind(i64::from(is_lead))
+        .bind(is_lead)
         .bind(members.len() as u32)
         .bind(submitters.len() as u32)
         .bind(&spread)
         .bind(&row.id)
-        .execute(&mut *connection)
+        .run(connection)
         .await?;
     }
     Ok(())
 }
 
-pub(super) async fn withdraw(
-    connection: &mut SqliteConnection,
-    run_id: &str,
-    entry: &ModerationEntry,
-) -> Result<bool, StoreError> {
-    put(connection, run_id, Some(&entry.reason), entry).await
-}
-
-pub(super) async fn restore(
-    connection: &mut SqliteConnection,
-    run_id: &str,
-    entry: &ModerationEntry,
-) -> Result<bool, StoreError> {
-    put(connection, run_id, None, entry).await
-}
-
 /// Puts a run on the shelf of what was taken down, with a reason, or back to where it belongs, without.
-async fn put(
-    connection: &mut SqliteConnection,
+pub(super) async fn put(
+    connection: &mut Connection,
     run_id: &str,
     withdrawn: Option<&str>,
     entry: &ModerationEntry,
@@ -131,11 +110,11 @@ async fn put(
         Some(_) => Shelf::Withdrawn,
         None => home(connection, run_id).await?,
     };
-    sqlx::query("UPDATE runs SET shelf = $1, withdrawn_reason = $2 WHERE id = $3")
+    sql("UPDATE runs SET shelf = $1, withdrawn_reason = $2 WHERE id = $3")
         .bind(shelf.code())
         .bind(withdrawn)
         .bind(run_id)
-        .execute(&mut *connection)
+        .run(connection)
         .await?;
     moderation::log(connection, entry).await?;
     settle(connection, &row.group_hash).await?;
@@ -144,11 +123,9 @@ async fn put(
 }
 
 /// The shelf of a run that nobody took down.
-async fn home(connection: &mut SqliteConnection, run_id: &str) -> Result<Shelf, StoreError> {
-    let row = sqlx::query("SELECT own_evidence, is_simulated FROM runs WHERE id = $1")
-        .bind(run_id)
-        .fetch_one(connection)
-        .await?;
-    let own = EvidenceLevel::of_number(row.try_get(0)?).unwrap_or(EvidenceLevel::Reported);
-    Ok(Shelf::of(row.try_get::<i64, _>(1)? == 1, own))
+async fn home(connection: &mut Connection, run_id: &str) -> Result<Shelf, StoreError> {
+    let row =
+        sql("SELECT own_evidence, is_simulated FROM runs WHERE id = $1").bind(run_id).one(connection).await?;
+    let own = EvidenceLevel::of_number(row.get(0)?).unwrap_or(EvidenceLevel::Reported);
+    Ok(Shelf::of(row.flag(1)?, own))
 }
