@@ -2,6 +2,7 @@
 
 mod artefacts;
 pub(crate) mod compare;
+mod dump;
 mod invitations;
 mod list;
 pub(crate) mod moderation;
@@ -9,6 +10,7 @@ pub(crate) mod openapi;
 mod operation;
 mod publish;
 pub(crate) mod runs;
+mod suspicions;
 mod table;
 mod whoami;
 
@@ -18,6 +20,7 @@ use crate::app::App;
 use operation::Operation;
 
 pub(crate) use compare::of_runs as compare_runs;
+pub(crate) use list::read as read_query;
 pub(crate) use moderation::take_report;
 
 /// Every operation, in the order of the description.
@@ -28,7 +31,9 @@ fn operations() -> Vec<Operation> {
         publish::operations(),
         artefacts::operations(),
         compare::operations(),
+        dump::operations(),
         moderation::operations(),
+        suspicions::operations(),
         whoami::operations(),
         invitations::operations(),
         openapi::operations(),

@@ -70,6 +70,11 @@ impl App {
         }))
     }
 
+    /// Does at once what is done beside the requests: clears away what nobody needs, makes the dump of the day.
+    pub async fn tidy(&self) {
+        crate::tidy::once(self).await;
+    }
+
     /// Every address of the site.
     pub fn router(&self) -> Router {
         let routes = Router::new()

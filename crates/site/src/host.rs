@@ -1,6 +1,7 @@
 //! What is done on the host of a site, beside its server: accounts, backup, restore.
 
 mod backup;
+mod dump;
 
 use std::fmt::Write;
 
@@ -14,6 +15,7 @@ use crate::secret;
 use crate::start::{SiteError, open_store};
 
 pub use backup::{backup, restore};
+pub use dump::dump;
 
 /// Makes an invitation; its code, which is told once.
 pub async fn invite(config: &Config, role: Role) -> Result<Secret, SiteError> {

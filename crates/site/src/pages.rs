@@ -8,9 +8,11 @@ mod account;
 mod api;
 mod assets;
 mod compare;
+mod embed;
 mod entity;
 mod facets;
 pub(crate) mod fault;
+mod feed;
 mod frame;
 mod index;
 mod kept;
@@ -24,6 +26,7 @@ mod run;
 mod run_files;
 mod scatter;
 mod series;
+mod sitemap;
 mod words;
 
 use axum::Router;
@@ -57,6 +60,7 @@ pub(crate) fn routes() -> Router<App> {
         .route("/methods/{version}", get(method::method))
         .route("/moderation", get(moderation::log))
         .route("/moderation/{number}/close", post(moderation::close))
+        .route("/moderation/suspicions/{number}/dismiss", post(moderation::dismiss))
         .route("/about", get(reading::about))
         .route("/api", get(api::api))
         .route("/publish", get(reading::publish))
@@ -64,6 +68,12 @@ pub(crate) fn routes() -> Router<App> {
         .route("/sign-out", post(account::sign_out))
         .route("/invitation/{code}", get(account::invitation).post(account::accept))
         .route("/assets/{hash}/{name}", get(assets::asset))
-        .route("/robots.txt", get(assets::robots))
+        .route("/robots.txt", get(sitemap::robots))
+        .route("/sitemap.xml", get(sitemap::index))
+        .route("/sitemap/{name}", get(sitemap::map))
+        .route("/llms.txt", get(reading::llms))
+        .route("/feed.atom", get(feed::feed))
+        .route("/embed/r/{id}", get(embed::embed))
+        .route("/oembed", get(embed::oembed))
         .layer(middleware::from_fn(pack::pack))
 }

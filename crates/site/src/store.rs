@@ -8,6 +8,7 @@ mod accounts;
 mod artefacts;
 mod counts;
 mod database;
+mod dumps;
 mod facets;
 mod groups;
 mod list;
@@ -16,6 +17,7 @@ mod publish;
 mod rows;
 mod sessions;
 mod sql;
+mod suspicions;
 
 use std::path::Path;
 use std::sync::Mutex;

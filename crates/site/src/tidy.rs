@@ -5,18 +5,27 @@ use std::time::Duration;
 use crate::app::App;
 use crate::artefacts::Hash;
 use crate::clock;
+use crate::dump;
 
 /// How often.
 const EVERY: Duration = Duration::from_secs(600);
 
-/// Clears away, again and again, files that nobody came to need.
+/// Clears away, again and again, files that nobody came to need, and makes the dump of the day.
 pub(crate) async fn keep(app: App) {
     let mut ticks = tokio::time::interval(EVERY);
     loop {
         ticks.tick().await;
-        if let Err(error) = loose_files(&app).await {
-            tracing::warn!(%error, "loose files could not be cleared away");
-        }
+        once(&app).await;
+    }
+}
+
+/// Does it once.
+pub(crate) async fn once(app: &App) {
+    if let Err(error) = loose_files(app).await {
+        tracing::warn!(%error, "loose files could not be cleared away");
+    }
+    if let Err(error) = dump::keep(app).await {
+        tracing::warn!(%error, "the dump of the day could not be made");
     }
 }
 

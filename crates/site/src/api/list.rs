@@ -180,7 +180,7 @@ async fn list(
     RawQuery(query): RawQuery,
 ) -> Result<Response, Problem> {
     let text = query.unwrap_or_default();
-    let query = read(&text)?;
+    let query = read_without(&text, &["fields"])?;
     let fields = fields(&text)?;
     let form = Form::of(&headers)?;
     let list = app.store.list(&query).await?;
@@ -216,16 +216,17 @@ async fn list(
 
 /// The counts of a list.
 async fn facets(State(app): State<App>, RawQuery(query): RawQuery) -> Result<Json<Facets>, Problem> {
-    let query = read_without(&query.unwrap_or_default(), &[])?;
+    let query = read(&query.unwrap_or_default())?;
     Ok(Json(app.store.facets(&query).await?))
 }
 
-fn read(text: &str) -> Result<RunQuery, Problem> {
-    read_without(text, &["fields"])
+/// The question of an address.
+pub(crate) fn read(text: &str) -> Result<RunQuery, Problem> {
+    read_without(text, &[])
 }
 
 /// The question of an address, with these names passed over.
-pub(crate) fn read_without(text: &str, others: &[&str]) -> Result<RunQuery, Problem> {
+fn read_without(text: &str, others: &[&str]) -> Result<RunQuery, Problem> {
     let query = RunQuery::parse(text, others)
         .map_err(|why| Problem::bad("bad_query", why, "/openapi.json says what a list can be asked"))?;
     if query.shelf == Shelf::Withdrawn {

@@ -30,7 +30,7 @@ const LINES: u32 = 500;
 /// Why something is done.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Reason {
+pub(super) struct Reason {
     /// It is public.
     #[schemars(length(min = 1, max = 4000), regex(pattern = r"\S"))]
     reason: String,
@@ -254,7 +254,7 @@ async fn close(
     Ok(Json(Closed { number, resolution: reason }))
 }
 
-async fn reason(app: &App, request: Request) -> Result<String, Problem> {
+pub(super) async fn reason(app: &App, request: Request) -> Result<String, Problem> {
     let (parts, body) = request.into_parts();
     let Reason { reason } = body::json(&small(app, &parts.headers, body).await?)?;
     trust::text_of("reason", &reason, TEXT)?;
@@ -280,6 +280,6 @@ fn entry(caller: &Caller, action: Action, run_id: &str, reason: &str) -> Moderat
     }
 }
 
-fn already(detail: &str) -> Problem {
+pub(super) fn already(detail: &str) -> Problem {
     Problem::new(StatusCode::CONFLICT, "already", detail, "read it again; somebody may have been faster")
 }

@@ -195,16 +195,11 @@ impl Operation {
         self
     }
 
-    /// A word for those who make clients: `publish_run`. Unique.
+    /// A word for those who make clients: `get_runs_id_cells`. Unique.
     pub(super) fn id(&self) -> String {
-        let path: String = self
-            .path
-            .split(['/', ':', '.'])
-            .filter(|part| !part.is_empty() && !part.starts_with('{'))
-            .collect::<Vec<_>>()
-            .join("_");
-        let one = if self.path.ends_with('}') { "_one" } else { "" };
-        format!("{}_{path}{one}", self.method.as_str().to_lowercase())
+        let parts = self.path.split(['/', ':', '.', '{', '}']).filter(|part| !part.is_empty());
+        let method = self.method.as_str().to_lowercase();
+        std::iter::once(method.as_str()).chain(parts).collect::<Vec<_>>().join("_")
     }
 }
 

@@ -47,6 +47,8 @@ pub async fn restore(from: &Path, config: &Config) -> Result<String, SiteError> 
     copy(&from.join("site.db"), &begun)?;
     let store = Store::sqlite(&begun).await?;
     let done = files(&store, &from.join("artefacts"), &config.artefacts()).await;
+    // Dumps are no part of a backup: they are made anew.
+    store.forget_dumps(0).await?;
     store.close().await;
     let done = done?;
     fs::rename(&begun, config.database())

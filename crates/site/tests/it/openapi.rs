@@ -7,7 +7,7 @@ use tokometer_site::domain::Role;
 
 use crate::client::Call;
 use crate::described::{SEEN, validator};
-use crate::sample::Sample;
+use crate::sample::{Plan, Sample};
 use crate::site::Site;
 
 const METHODS: [Method; 5] = [Method::GET, Method::POST, Method::PUT, Method::PATCH, Method::DELETE];
@@ -32,7 +32,8 @@ fn filled(path: &str) -> String {
         .replace("{number}", "1")
         .replace("{sha256}", &"0".repeat(64))
         .replace("{name}", "run")
-        .replace("{table}", "runs")
+        .replace("{file}", "runs.parquet")
+        .replace("{day}", "2026-12-01")
 }
 
 #[tokio::test]
@@ -209,6 +210,17 @@ async fn every_operation_answers_as_described() {
     let content = site.get(&file).await.is(200);
     let kept = Call::get(&file).header("if-none-match", content.header("etag"));
     kept.send(site.address).await.is(304);
+    site.tidy().await;
+    let dumps = site.get("/api/v1/dump").await.is(200).json();
+    site.get(dumps["dumps"][0]["addresses"]["cells"].as_str().unwrap()).await.is(200);
+    site.get("/api/v1/dump/latest.parquet").await.is(200);
+    let slow = Plan { step_ns: 40_000_000, ..Plan::default() };
+    for plan in [Plan::default(), Plan::default(), Plan::default(), slow] {
+        site.publish(&user, &plan.make()).await.is(201);
+    }
+    let odd = call(Method::GET, "/api/v1/suspicions").send(site.address).await.is(200).json();
+    let dismiss = format!("/api/v1/suspicions/{}/dismiss", odd["suspicions"][0]["id"]);
+    call(Method::POST, &dismiss).json(&reason).send(site.address).await.is(200);
     for path in ["", "/runs", "/facets", "/moderation", "/schemas/run"] {
         site.get(&format!("/api/v1{path}")).await.is(200);
     }

@@ -17,6 +17,7 @@ pub(crate) struct Site {
     pub(crate) address: SocketAddr,
     pub(crate) admin: String,
     pub(crate) config: Config,
+    app: tokometer_site::App,
     _folder: TempDir,
     end: Option<oneshot::Sender<()>>,
     running: tokio::task::JoinHandle<()>,
@@ -42,10 +43,11 @@ impl Site {
         let (server, started) = tokometer_site::start(config.clone()).await.unwrap();
         assert!(started.new_token);
         let address = server.address();
+        let app = server.app().clone();
         let (end, ended) = oneshot::channel::<()>();
         let running = tokio::spawn(server.run(async { drop(ended.await) }));
         let admin = std::fs::read_to_string(config.admin_token()).unwrap().trim().to_owned();
-        Site { address, admin, config, _folder: folder, end: Some(end), running }
+        Site { address, admin, config, app, _folder: folder, end: Some(end), running }
     }
 
     /// A new user; the token.
@@ -72,6 +74,11 @@ impl Site {
 
     pub(crate) async fn post(&self, token: &str, document: impl Into<bytes::Bytes>) -> Answer {
         Call::post("/api/v1/runs").token(token).body(document).send(self.address).await
+    }
+
+    /// Has done what is done beside the requests.
+    pub(crate) async fn tidy(&self) {
+        self.app.tidy().await;
     }
 
     pub(crate) async fn get(&self, path: &str) -> Answer {

@@ -22,8 +22,10 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const BOUNDS: [(&str, &str); 3] =
     [("statement_timeout", "60s"), ("lock_timeout", "30s"), ("idle_in_transaction_session_timeout", "30s")];
 /// From an empty database on.
-const STEPS: [(i64, &str, &str); 1] =
-    [(1, "initial", include_str!("../../../migrations/postgres/0001_initial.sql"))];
+const STEPS: [(i64, &str, &str); 2] = [
+    (1, "initial", include_str!("../../../migrations/postgres/0001_initial.sql")),
+    (3, "open data", include_str!("../../../migrations/postgres/0003_open_data.sql")),
+];
 
 /// Connects, and brings the tables up to date. Of processes that start at once one does, and the others wait for it.
 pub(super) async fn open(url: &DatabaseUrl) -> Result<Pools<Postgres>, StoreError> {

@@ -18,8 +18,10 @@ const READERS: u32 = 8;
 /// How long a write waits for another process's write.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// From an empty file on.
-const STEPS: [(i64, &str, &str); 1] =
-    [(1, "initial", include_str!("../../../migrations/sqlite/0001_initial.sql"))];
+const STEPS: [(i64, &str, &str); 2] = [
+    (1, "initial", include_str!("../../../migrations/sqlite/0001_initial.sql")),
+    (3, "open data", include_str!("../../../migrations/sqlite/0003_open_data.sql")),
+];
 
 /// Opens the file, or makes it, and brings its tables up to date.
 ///
