@@ -1,0 +1,52 @@
+"""What schemathesis cannot know of the site: which runs, files and dumps there are, and who asks."""
+
+import itertools
+import json
+import os
+import random
+import urllib.request
+
+import schemathesis
+
+URL = os.environ["TOKOMETER_SITE_URL"]
+
+
+def read(path):
+    with urllib.request.urlopen(URL + path) as answer:
+        return json.load(answer)
+
+
+RUNS = [
+    row["id"]
+    for shelf in ("ranked", "reported", "simulated")
+    for row in read(f"/api/v1/runs?shelf={shelf}&fold=0&limit=100")["runs"]
+]
+FILES = [file["sha256"] for run in RUNS for file in read(f"/api/v1/runs/{run}/artefacts")["artefacts"]]
+DAYS = [dump["day"] for dump in read("/api/v1/dump")["dumps"]]
+assert RUNS and FILES, "the site has data"
+
+# The last one is for what takes a run down; the others stay.
+SHOWN, TAKEN_DOWN = RUNS[:-1], RUNS[-1:]
+KNOWN = {"id": SHOWN, "sha256": FILES, "day": DAYS}
+chance = random.Random(1)
+clients = itertools.count(1)
+
+
+@schemathesis.hook
+def map_path_parameters(context, path_parameters):
+    """Half of the addresses lead somewhere."""
+    takes_down = context.operation.method.lower() == "delete" or context.operation.path.endswith("/restore")
+    for name in path_parameters or {}:
+        known = TAKEN_DOWN if name == "id" and takes_down else KNOWN.get(name)
+        if known and chance.random() < 0.5:
+            path_parameters[name] = chance.choice(known)
+    return path_parameters
+
+
+@schemathesis.hook
+def before_call(context, case, kwargs):
+    """Each request is of another client."""
+    number = next(clients)
+    address = f"10.{number >> 16 & 255}.{number >> 8 & 255}.{number & 255}"
+    headers = kwargs.setdefault("headers", {})
+    headers["X-Forwarded-For"] = address
