@@ -118,6 +118,9 @@ pub(crate) async fn put(
     body::is_of(&headers, &[KIND, "application/octet-stream"])?;
     let Ok(_room) = app.receiving.acquire().await else { return Err(Problem::unavailable()) };
     let content = body::read(&headers, body, limits.artefact_bytes, limits).await?;
+    if content.is_empty() {
+        return Err(Problem::bad("no_body", "there is no file in the request", "send its bytes as the body"));
+    }
     if Hash::of(&content) != name {
         return Err(Problem::refused(
             "hash_differs",

@@ -19,8 +19,12 @@ pub(super) fn operations() -> Vec<Operation> {
     vec![
         Operation::new(Method::GET, "/compare", get(compare), "Runs side by side, cell by cell")
             .text("Two to six runs; the first named is the base. What `tokometer compare --json` prints.")
-            .with(Parameter::query("base", "Id of the base.", ids(1), example(1)).commas())
-            .with(Parameter::query("to", "Ids of the others, by commas.", ids(5), example(2)).commas())
+            .with(Parameter::query("base", "Id of the base.", ids(1), example(1)).commas().required())
+            .with(
+                Parameter::query("to", "Ids of the others, by commas.", ids(5), example(2))
+                    .commas()
+                    .required(),
+            )
             .gives_content(
                 200,
                 "The comparison.",
@@ -38,19 +42,24 @@ async fn compare(State(app): State<App>, RawQuery(query): RawQuery) -> Result<Js
 
 /// The comparison that an address asks for (`base=ID&to=ID,ID`), and the runs that it is of.
 async fn of_query(app: &App, query: &str) -> Result<(Comparison, Vec<Run>), Problem> {
-    let mut ids: Vec<String> = Vec::new();
-    for name in ["base", "to"] {
+    let named = |name: &str| -> Vec<String> {
         let values = form_urlencoded::parse(query.as_bytes()).filter(|(key, _)| key == name);
-        ids.extend(values.flat_map(|(_, value)| value.split(',').map(str::to_owned).collect::<Vec<_>>()));
+        values.flat_map(|(_, value)| value.split(',').map(str::to_owned).collect::<Vec<_>>()).collect()
+    };
+    let (mut ids, others) = (named("base"), named("to"));
+    if ids.len() != 1 || others.is_empty() {
+        return Err(bad("it has no base, several, or nothing to compare it with".to_owned()));
     }
-    ids.retain(|id| !id.is_empty());
+    ids.extend(others);
     of_runs(app, &ids).await
+}
+
+fn bad(detail: String) -> Problem {
+    Problem::bad("bad_comparison", detail, "name two to six runs: ?base=ID&to=ID,ID")
 }
 
 /// The comparison of these runs, the first as its base.
 pub(crate) async fn of_runs(app: &App, ids: &[String]) -> Result<(Comparison, Vec<Run>), Problem> {
-    let bad =
-        |detail: String| Problem::bad("bad_comparison", detail, "name two to six runs: ?base=ID&to=ID,ID");
     if ids.len() > Comparison::MOST_RUNS {
         return Err(bad(format!("more than {} runs", Comparison::MOST_RUNS)));
     }

@@ -68,6 +68,7 @@ pub(super) fn operations() -> Vec<Operation> {
         text: "Day of the dump, UTC.",
         schema: json!({"type": "string", "format": "date"}),
         list: List::No,
+        required: true,
         example: json!("2026-12-01"),
     };
     vec![

@@ -24,6 +24,7 @@ struct Acceptance {
     /// The code at the end of the invitation's address.
     code: String,
     /// The public name to have.
+    #[schemars(regex(pattern = "^[a-z0-9][a-z0-9-]{1,31}$"))]
     handle: String,
 }
 

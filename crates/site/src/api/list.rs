@@ -78,7 +78,8 @@ pub(super) fn operations() -> Vec<Operation> {
 
 /// What a list can be asked: what [`RunQuery::parse`] reads.
 pub(crate) fn parameters() -> Vec<Parameter> {
-    let text = || json!({"type": "string", "maxLength": MOST_CHARACTERS, "pattern": "^[^\u{0}]*$"});
+    let text =
+        || json!({"type": "string", "minLength": 1, "maxLength": MOST_CHARACTERS, "pattern": "^[^\u{0}]*$"});
     let list = |of: Value| json!({"type": "array", "maxItems": MOST_VALUES, "items": of});
     let whole = |most: u64| json!({"type": "integer", "minimum": 0, "maximum": most});
     let hash = || json!({"type": "string", "pattern": "^[0-9a-f]{64}$"});
@@ -227,6 +228,11 @@ pub(crate) fn read(text: &str) -> Result<RunQuery, Problem> {
 
 /// The question of an address, with these names passed over.
 fn read_without(text: &str, others: &[&str]) -> Result<RunQuery, Problem> {
+    // Forms of pages send empty fields; a program that does means something else.
+    if let Some((name, _)) = form_urlencoded::parse(text.as_bytes()).find(|(_, value)| value.is_empty()) {
+        let why = format!("{name:?} has no value");
+        return Err(Problem::bad("bad_query", why, "leave out what does not narrow the list"));
+    }
     let query = RunQuery::parse(text, others)
         .map_err(|why| Problem::bad("bad_query", why, "/openapi.json says what a list can be asked"))?;
     if query.shelf == Shelf::Withdrawn {

@@ -32,7 +32,7 @@ const LINES: u32 = 500;
 #[serde(deny_unknown_fields)]
 pub(super) struct Reason {
     /// It is public.
-    #[schemars(length(min = 1, max = 4000), regex(pattern = r"\S"))]
+    #[schemars(length(min = 1, max = 4000), regex(pattern = trust::SAID_SOMETHING))]
     reason: String,
 }
 
@@ -181,7 +181,7 @@ struct Report {
     /// What it is about.
     kind: ProblemKind,
     /// What is wrong, and how you know.
-    #[schemars(length(min = 1, max = 4000), regex(pattern = r"\S"))]
+    #[schemars(length(min = 1, max = 4000), regex(pattern = trust::SAID_SOMETHING))]
     text: String,
     /// Name of the cell, if it is about one.
     cell: Option<String>,

@@ -163,7 +163,7 @@ fn parameter(parameter: &Parameter) -> Value {
     let mut out = json!({
         "name": parameter.name,
         "in": parameter.place,
-        "required": parameter.place == "path",
+        "required": parameter.required,
         "description": parameter.text,
         "schema": parameter.schema,
         "example": parameter.example,

@@ -54,6 +54,7 @@ pub(super) struct Parameter {
     pub(super) schema: Value,
     /// How a list of values is written.
     pub(super) list: List,
+    pub(super) required: bool,
     pub(super) example: Value,
 }
 
@@ -216,11 +217,11 @@ pub(super) fn router(operations: Vec<Operation>) -> Router<App> {
 
 impl Parameter {
     pub(super) fn query(name: &'static str, text: &'static str, schema: Value, example: Value) -> Parameter {
-        Parameter { name, place: "query", text, schema, list: List::No, example }
+        Parameter { name, place: "query", text, schema, list: List::No, required: false, example }
     }
 
     pub(super) fn header(name: &'static str, text: &'static str, schema: Value, example: Value) -> Parameter {
-        Parameter { name, place: "header", text, schema, list: List::No, example }
+        Parameter { name, place: "header", text, schema, list: List::No, required: false, example }
     }
 
     /// Id of a run.
@@ -231,6 +232,7 @@ impl Parameter {
             text: "Id of a run: a UUID.",
             schema: json!({"type": "string", "format": "uuid"}),
             list: List::No,
+            required: true,
             example: json!("01931d3a-7c00-7000-8000-000000000001"),
         }
     }
@@ -243,6 +245,7 @@ impl Parameter {
             text: "SHA-256 of the file: 64 digits in lower case.",
             schema: json!({"type": "string", "pattern": "^[0-9a-f]{64}$"}),
             list: List::No,
+            required: true,
             example: json!("e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
         }
     }
@@ -250,13 +253,26 @@ impl Parameter {
     /// A number in the path, from 1 on.
     pub(super) fn number(name: &'static str, text: &'static str) -> Parameter {
         let schema = json!({"type": "integer", "minimum": 1, "maximum": i32::MAX});
-        Parameter { name, place: "path", text, schema, list: List::No, example: json!(1) }
+        Parameter { name, place: "path", text, schema, list: List::No, required: true, example: json!(1) }
     }
 
     /// One of some words in the path.
     pub(super) fn word(name: &'static str, text: &'static str, words: &[&'static str]) -> Parameter {
         let schema = json!({"type": "string", "enum": words});
-        Parameter { name, place: "path", text, schema, list: List::No, example: json!(words[0]) }
+        Parameter {
+            name,
+            place: "path",
+            text,
+            schema,
+            list: List::No,
+            required: true,
+            example: json!(words[0]),
+        }
+    }
+
+    /// Has to be there.
+    pub(super) fn required(self) -> Parameter {
+        Parameter { required: true, ..self }
     }
 
     /// Several values, as `a=1&a=2`.

@@ -233,14 +233,14 @@ async fn artefacts(State(app): State<App>, InPath(id): InPath<String>) -> Result
 struct Change {
     /// The new title; left out: as it is; null: none.
     #[serde(default, deserialize_with = "given")]
-    #[schemars(with = "Option<String>", length(max = 200))]
+    #[schemars(with = "Option<String>", length(max = 200), regex(pattern = trust::SAID))]
     title: Option<Option<String>>,
     /// The new note.
     #[serde(default, deserialize_with = "given")]
-    #[schemars(with = "Option<String>", length(max = 4000))]
+    #[schemars(with = "Option<String>", length(max = 4000), regex(pattern = trust::SAID))]
     note: Option<Option<String>>,
     /// Why, for the list of revisions.
-    #[schemars(length(max = 4000))]
+    #[schemars(length(max = 4000), regex(pattern = trust::SAID))]
     why: Option<String>,
 }
 

@@ -249,6 +249,18 @@ async fn odd_requests_are_told_what_is_odd() {
     post("/api/v1/reports/x/close", "application/json", "{}").await.refused(400, "bad_address");
     site.get("/api/v1/runs/%ff").await.refused(400, "bad_address");
     site.get("/api/v1/artefacts/%00").await.refused(404, "not_found");
+    // What a form of a page may leave empty, a program leaves out.
+    site.get("/api/v1/runs?since=").await.refused(400, "bad_query");
+    site.get("/api/v1/facets?model=").await.refused(400, "bad_query");
+    site.get("/?since=&text=").await.is(200);
+    let empty = "/api/v1/artefacts/e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+    Call::new(Method::PUT, empty).token(&site.admin).send(site.address).await.refused(400, "no_body");
+    for query in ["", "base=", &format!("to={id},{id}"), &format!("base={id},{id}&to={id}")] {
+        site.get(&format!("/api/v1/compare?{query}")).await.is(400);
+    }
+    let marked = Call::post(&format!("/api/v1/runs/{id}/reports"));
+    let text = json!({"kind": "other", "text": "\u{202e}"});
+    marked.json(&text).send(site.address).await.refused(422, "bad_identity");
     site.get("/api/v1/nothing").await.refused(404, "not_found");
     Call::new(Method::DELETE, "/openapi.json").send(site.address).await.refused(405, "method_not_allowed");
 }
