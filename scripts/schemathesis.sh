@@ -62,8 +62,10 @@ for _ in $(seq 100); do
   sleep 0.1
 done
 
-export TOKOMETER_SITE_URL=$url PYTHONPATH=scripts/schemathesis SCHEMATHESIS_HOOKS=site_hooks
-"$venv/bin/schemathesis" --config-file scripts/schemathesis/schemathesis.toml run "$url/openapi.json" \
-  --seed 20261201 --max-time "$seconds" --request-timeout 30 --no-color
+export TOKOMETER_SITE_URL=$url PYTHONPATH=$PWD/scripts/schemathesis SCHEMATHESIS_HOOKS=site_hooks
+here=$PWD
+# It keeps what it found beside it: not in the tree.
+(cd "$work" && "$here/$venv/bin/schemathesis" --config-file "$here/scripts/schemathesis/schemathesis.toml" \
+  run "$url/openapi.json" --seed 20261201 --max-time "$seconds" --request-timeout 30 --no-color)
 kill -0 "$server" || { echo "the site ended" >&2; exit 1; }
 if grep -E '"level":"ERROR"| ERROR ' "$work/log" >&2; then exit 1; fi

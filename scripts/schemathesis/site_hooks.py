@@ -4,6 +4,7 @@ import itertools
 import json
 import os
 import random
+import re
 import urllib.request
 
 import schemathesis
@@ -28,6 +29,11 @@ assert len(RUNS) > 2 and FILES and DAYS, "the site has data"
 # The last one is for what takes a run down; the others stay.
 SHOWN, TAKEN_DOWN = RUNS[:-1], RUNS[-1:]
 KNOWN = {"id": SHOWN, "sha256": FILES, "day": DAYS}
+FORMS = {
+    "id": "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}",
+    "sha256": "[0-9a-f]{64}",
+    "day": "[0-9]{4}-[0-9]{2}-[0-9]{2}",
+}
 chance = random.Random(1)
 clients = itertools.count(1)
 
@@ -38,7 +44,9 @@ def map_path_parameters(context, path_parameters):
     takes_down = context.operation.method.lower() == "delete" or context.operation.path.endswith("/restore")
     for name in path_parameters or {}:
         known = TAKEN_DOWN if name == "id" and takes_down else KNOWN.get(name)
-        if known and chance.random() < 0.5:
+        # What is meant to be no id stays none.
+        is_one = re.fullmatch(FORMS.get(name, ""), str(path_parameters[name]))
+        if known and is_one and chance.random() < 0.5:
             path_parameters[name] = chance.choice(known)
     return path_parameters
 

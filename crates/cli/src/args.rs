@@ -5,6 +5,7 @@ pub(crate) mod calibrate;
 pub(crate) mod config;
 pub(crate) mod groups;
 pub(crate) mod judge;
+pub(crate) mod login;
 pub(crate) mod machine;
 pub(crate) mod matrix;
 pub(crate) mod output;
@@ -12,6 +13,8 @@ pub(crate) mod publish;
 pub(crate) mod report;
 pub(crate) mod resume;
 pub(crate) mod run;
+#[cfg(feature = "site")]
+pub(crate) mod sign_in;
 pub(crate) mod sim;
 #[cfg(feature = "site")]
 pub(crate) mod site;
@@ -86,6 +89,12 @@ pub(crate) enum Command {
     Man(tool::ManArgs),
     /// Publish a run on a site, after showing what will be sent
     Publish(publish::PublishArgs),
+    /// Get a token of a site, with a browser on any machine
+    Login(login::LoginArgs),
+    /// End the token of a login, and forget it
+    Logout(login::LoginArgs),
+    /// Say who one is at a site
+    Whoami(login::LoginArgs),
     /// Serve the site: where runs are published, found and compared
     #[cfg(feature = "site")]
     Serve(site::ServeArgs),

@@ -9,6 +9,7 @@ pub(crate) mod config;
 pub(crate) mod demo;
 pub(crate) mod explain;
 pub(crate) mod import;
+pub(crate) mod login;
 pub(crate) mod man;
 pub(crate) mod probe;
 pub(crate) mod publish;

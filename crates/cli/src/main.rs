@@ -66,6 +66,9 @@ fn run(command: Command) -> anyhow::Result<u8> {
         Command::Man(args) => commands::man::man(&args),
         Command::Schema(args) => commands::schema::schema(&args),
         Command::Publish(args) => commands::publish::publish(&args),
+        Command::Login(args) => commands::login::login(&args),
+        Command::Logout(args) => commands::login::logout(&args),
+        Command::Whoami(args) => commands::login::whoami(&args),
         #[cfg(feature = "site")]
         Command::Serve(args) => commands::serve::serve(args),
         #[cfg(feature = "site")]

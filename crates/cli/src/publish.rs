@@ -1,5 +1,7 @@
 //! Publishing a run: what is sent, to whom, and what came of it.
 
+mod device;
+mod kept;
 mod parcel;
 mod queue;
 mod site;
@@ -12,6 +14,7 @@ use serde_json::Value;
 use crate::args::publish::SiteOptions;
 use crate::out;
 
+pub(crate) use kept::Kept;
 pub(crate) use parcel::Parcel;
 pub(crate) use queue::Queue;
 pub(crate) use site::{Site, Trouble};

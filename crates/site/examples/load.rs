@@ -67,6 +67,8 @@ async fn load(runs: usize, time: Duration) {
         data: folder.path().to_owned(),
         base_url: None,
         behind_proxy: false,
+        sign_in: None,
+        require_sign_in: false,
         limits,
     };
     let (server, _) = tokometer_site::start(config.clone()).await.expect("a site");

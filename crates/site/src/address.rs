@@ -65,8 +65,8 @@ impl RunQuery {
             }
             "submitter" => filters.submitter = Some(text()),
             "text" => filters.text = Some(text()),
-            "group" => filters.group = Some(text()),
-            "series" => filters.series = Some(text()),
+            "group" => filters.group = Some(hash(name, value)?),
+            "series" => filters.series = Some(hash(name, value)?),
             _ => return Err(format!("{name:?} is no part of a list's address")),
         }
         Ok(())
@@ -182,6 +182,11 @@ fn push<T>(list: &mut Vec<T>, name: &str, value: T) -> Result<(), String> {
 
 fn number<T: FromStr>(name: &str, value: &str) -> Result<T, String> {
     value.parse().map_err(|_| format!("{name} is a whole number"))
+}
+
+fn hash(name: &str, value: &str) -> Result<String, String> {
+    let is_hash = crate::artefacts::Hash::parse(value).is_some();
+    is_hash.then(|| value.to_owned()).ok_or_else(|| format!("{name} is a hash: 64 digits in lower case"))
 }
 
 fn boolean(name: &str, value: &str) -> Result<bool, String> {

@@ -1,7 +1,9 @@
 //! The API, `/api/v1`: one file for each resource, each with the list of its operations.
 
+mod accounts;
 mod artefacts;
 pub(crate) mod compare;
+pub(crate) mod device;
 mod dump;
 mod invitations;
 mod list;
@@ -35,6 +37,8 @@ fn operations() -> Vec<Operation> {
         moderation::operations(),
         suspicions::operations(),
         whoami::operations(),
+        accounts::operations(),
+        device::operations(),
         invitations::operations(),
         openapi::operations(),
     ]

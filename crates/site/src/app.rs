@@ -6,6 +6,7 @@ use axum::Router;
 use axum::routing::get;
 use tokio::sync::{RwLock, Semaphore};
 
+use crate::account::openid::OpenId;
 use crate::artefacts::Artefacts;
 use crate::config::Config;
 use crate::store::Store;
@@ -35,6 +36,8 @@ pub struct Inner {
     pub(crate) receiving: Semaphore,
     /// Held shared while a file is added, alone while loose ones are cleared away.
     pub(crate) files: RwLock<()>,
+    /// Who people sign in with.
+    pub(crate) openid: Option<OpenId>,
     /// What pages draw once.
     pub(crate) kept: pages::Kept,
 }
@@ -57,12 +60,14 @@ impl App {
     /// Puts the parts together.
     pub fn new(store: Arc<Store>, artefacts: Arc<dyn Artefacts>, config: Config) -> App {
         let limits = &config.limits;
+        let openid = config.sign_in.clone().map(|settings| OpenId::new(settings, &config.url()));
         App(Arc::new(Inner {
             limiter: Limiter::default(),
             metrics: Metrics::default(),
             checks: Semaphore::new(limits.checks),
             receiving: Semaphore::new(limits.receiving),
             files: RwLock::new(()),
+            openid,
             kept: pages::Kept::default(),
             store,
             artefacts,
@@ -84,6 +89,7 @@ impl App {
             .route("/health/ready", get(operations::ready))
             .route("/metrics", get(operations::metrics))
             .route("/r/{id}", get(operations::short))
+            .route("/.well-known/oauth-authorization-server", get(api::device::metadata))
             .route("/openapi.json", get(api::openapi::served))
             .merge(pages::routes())
             .fallback(pages::fault::nothing_here)

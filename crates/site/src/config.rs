@@ -4,6 +4,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::account::openid::OpenIdSettings;
+
 /// What the site is started with.
 #[derive(Debug, Clone)]
 pub struct Config {
@@ -16,6 +18,10 @@ pub struct Config {
     pub base_url: Option<String>,
     /// True behind a reverse proxy of one's own, which sets `X-Forwarded-For`: its last entry is then the client.
     pub behind_proxy: bool,
+    /// Sign-in by a provider of OpenID Connect.
+    pub sign_in: Option<OpenIdSettings>,
+    /// True where nobody reads without having signed in.
+    pub require_sign_in: bool,
     /// Bounds on what clients can use up.
     pub limits: Limits,
 }
@@ -80,6 +86,8 @@ pub struct Limits {
     pub reports: Rate,
     /// Wrong tokens, sign-ins and invitations, by client address.
     pub attempts: Rate,
+    /// Sign-ins that are begun, and devices that ask for a token, by client address.
+    pub beginnings: Rate,
 }
 
 impl Default for Limits {
@@ -106,6 +114,7 @@ impl Default for Limits {
             uploads: Rate::new(2000.0, 50.0),
             reports: Rate::new(5.0, 0.05),
             attempts: Rate::new(20.0, 0.2),
+            beginnings: Rate::new(30.0, 0.5),
         }
     }
 }

@@ -15,6 +15,8 @@
 //!     data: "site".into(),
 //!     base_url: None,
 //!     behind_proxy: false,
+//!     sign_in: None,
+//!     require_sign_in: false,
 //!     limits: Limits::default(),
 //! };
 //! let (server, _) = tokometer_site::start(config).await?;
@@ -49,6 +51,7 @@ mod tidy;
 mod trust;
 mod web;
 
+pub use account::openid::OpenIdSettings;
 pub use api::openapi::document as openapi;
 pub use app::App;
 pub use artefacts::{ArtefactFolder, Artefacts, Hash};

@@ -8,6 +8,7 @@ mod account;
 mod api;
 mod assets;
 mod compare;
+mod device;
 mod embed;
 mod entity;
 mod facets;
@@ -15,6 +16,7 @@ pub(crate) mod fault;
 mod feed;
 mod frame;
 mod index;
+mod keeping;
 mod kept;
 mod links;
 mod method;
@@ -65,7 +67,18 @@ pub(crate) fn routes() -> Router<App> {
         .route("/api", get(api::api))
         .route("/publish", get(reading::publish))
         .route("/sign-in", get(account::sign_in_page).post(account::sign_in))
+        .route("/sign-in/start", get(account::start))
+        .route("/sign-in/return", get(account::returned))
+        .route("/sign-in/new", get(account::newcomer).post(account::settle))
         .route("/sign-out", post(account::sign_out))
+        .route("/signed-out", get(account::signed_out))
+        .route("/account", get(keeping::page))
+        .route("/account/tokens", post(keeping::new_token))
+        .route("/account/tokens/{id}/revoke", post(keeping::revoke))
+        .route("/account/identities/remove", post(keeping::unlink))
+        .route("/users", get(keeping::users))
+        .route("/users/{handle}/role", post(keeping::set_role))
+        .route("/device", get(device::page).post(device::answer))
         .route("/invitation/{code}", get(account::invitation).post(account::accept))
         .route("/assets/{hash}/{name}", get(assets::asset))
         .route("/robots.txt", get(sitemap::robots))

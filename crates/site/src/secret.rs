@@ -63,15 +63,21 @@ pub(crate) fn same(one: &[u8], other: &[u8]) -> bool {
     one.ct_eq(other).into()
 }
 
-fn random_text(letters: usize) -> Result<String, NoRandomness> {
-    let mut text = String::with_capacity(letters);
+fn random_text(length: usize) -> Result<String, NoRandomness> {
+    letters(LETTERS, length)
+}
+
+/// A random text of these letters (ASCII, fewer than 256).
+pub(crate) fn letters(letters: &[u8], length: usize) -> Result<String, NoRandomness> {
+    let mut text = String::with_capacity(length);
     let mut bytes = [0_u8; 64];
-    while text.len() < letters {
+    // Bytes beyond the last whole multiple would favour some letters.
+    let end = 256 - 256 % letters.len();
+    while text.len() < length {
         getrandom::fill(&mut bytes).map_err(NoRandomness)?;
-        // Bytes beyond the last whole multiple of 62 would favour some letters.
-        let fair = bytes.iter().filter(|byte| **byte < 248);
-        let more = fair.map(|byte| char::from(LETTERS[usize::from(byte % 62)]));
-        text.extend(more.take(letters - text.len()));
+        let fair = bytes.iter().map(|byte| usize::from(*byte)).filter(|byte| *byte < end);
+        let more = fair.map(|byte| char::from(letters[byte % letters.len()]));
+        text.extend(more.take(length - text.len()));
     }
     Ok(text)
 }

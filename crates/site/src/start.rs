@@ -78,6 +78,12 @@ pub struct Started {
 
 /// Opens a data folder, making what is not there, and listens.
 pub async fn start(mut config: Config) -> Result<(Server, Started), SiteError> {
+    if let Some(settings) = &config.sign_in {
+        settings.check().map_err(|what| SiteError::Refused {
+            what: format!("sign-in by a provider can't work: {what}"),
+            hint: "look at the options --oidc-*".to_owned(),
+        })?;
+    }
     make_folder(&config.data)?;
     let store = Store::sqlite(&config.database()).await?;
     let artefacts = ArtefactFolder::open(&config.artefacts())

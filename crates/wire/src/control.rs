@@ -18,7 +18,7 @@ use crate::connector::{self, Connector, HttpVersion};
 use crate::failure::{Failure, FailureKind};
 use crate::redact::{excerpt, is_secret_header};
 
-/// The longest body that is taken.
+/// The longest body that is taken, where nothing else is said.
 const MAX_BODY_BYTES: usize = 64 << 20;
 /// The longest body of which a part may be shown, or kept as evidence.
 const SHOWN_BYTES: usize = 1 << 20;
@@ -28,6 +28,8 @@ const KEPT_BYTES: usize = 4096;
 /// A small client for probes, gauges and drains: one connection at a time, reopened when it was closed.
 pub struct Control {
     connector: Connector,
+    /// The longest body that is taken.
+    most: usize,
     open: Mutex<Option<Open>>,
 }
 
@@ -64,7 +66,12 @@ impl Sender {
 impl Control {
     /// Opens nothing yet.
     pub fn new(connector: Connector) -> Control {
-        Control { connector, open: Mutex::new(None) }
+        Control::limited(connector, MAX_BODY_BYTES)
+    }
+
+    /// The same, and takes bodies of at most `most` bytes.
+    pub fn limited(connector: Connector, most: usize) -> Control {
+        Control { connector, most, open: Mutex::new(None) }
     }
 
     /// Fetches `path` below the target's base path.
@@ -202,18 +209,18 @@ impl Control {
             request.headers_mut().insert(name, value);
         }
         let Open { sender, connection } = open;
-        let clock = self.connector.clock();
+        let (clock, most) = (self.connector.clock(), self.most);
         let work = async {
             let response = sender.send(request).await?;
             let (parts, body) = response.into_parts();
-            let collected = Limited::new(body, MAX_BODY_BYTES).collect().await;
+            let collected = Limited::new(body, most).collect().await;
             Ok::<_, hyper::Error>((parts, collected.map(http_body_util::Collected::to_bytes)))
         };
         let (parts, body) = drive(connection, work).await.map_err(Trouble::Hyper)?;
         let body = body.map_err(|error| {
             let message = match error.downcast::<hyper::Error>() {
                 Ok(error) => return Trouble::Hyper(*error),
-                Err(_) => format!("the answer of {path} is longer than 64 MB"),
+                Err(_) => format!("the answer of {path} is longer than {} MB", most >> 20),
             };
             Trouble::Failure(Failure::new(FailureKind::Malformed, message))
         })?;

@@ -8,7 +8,7 @@ use clap::Command;
 const GROUPS: [(&str, &[&str]); 4] = [
     ("Measure", &["run", "demo", "sweep", "probe", "calibrate", "sim", "agent"]),
     ("Read and check", &["report", "compare", "analyse", "verify", "import"]),
-    ("Publish", &["publish", "serve", "site"]),
+    ("Publish", &["publish", "login", "logout", "whoami", "serve", "site"]),
     ("The program itself", &["config", "explain", "schema", "completions", "man", "help"]),
 ];
 /// Columns before a command's description.

@@ -8,7 +8,7 @@ use clap::Args;
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Publishing")]
 pub(crate) struct SiteOptions {
-    /// File that holds the token (default: TOKOMETER_TOKEN, or that of a site on this host)
+    /// File that holds the token (default: TOKOMETER_TOKEN, that of `tokometer login`, or that of a site on this host)
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,
     /// Leave the server's address in the record; without it, it is taken out

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+use super::sign_in::SignInArgs;
+
 #[derive(Debug, Args)]
 #[command(
     after_help = "On an empty folder the first start makes the database and the admin, whose token lies in the folder \
@@ -27,6 +29,8 @@ pub(crate) struct ServeArgs {
     /// What the log holds: error, warn, info, debug
     #[arg(long, value_name = "LEVEL", default_value = "info")]
     pub(crate) log: String,
+    #[command(flatten)]
+    pub(crate) sign_in: SignInArgs,
 }
 
 #[derive(Debug, Clone, Args)]
@@ -46,7 +50,7 @@ pub(crate) struct SiteArgs {
 pub(crate) enum SiteCommand {
     /// Make an invitation: an address with which somebody becomes a user, once, within 14 days
     Invite {
-        /// What the user may do: publisher, moderator, admin
+        /// What the user may do: reader, publisher, moderator, admin
         #[arg(long, default_value = "publisher")]
         role: String,
         /// Address that readers use [default: the one that the server was started with]

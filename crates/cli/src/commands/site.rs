@@ -71,6 +71,8 @@ fn config(data: DataArgs) -> anyhow::Result<Config> {
         data: site_data::folder(data.data)?,
         base_url: None,
         behind_proxy: false,
+        sign_in: None,
+        require_sign_in: false,
         limits: Limits::default(),
     })
 }

@@ -9,11 +9,12 @@ use http::header::{CONTENT_ENCODING, HeaderName};
 use serde_json::{Value, json};
 use tokometer_wire::clock::Clock;
 use tokometer_wire::{
-    Answer, Connector, Control, Failure, FailureKind, Headers, Scheme, TargetUrl, Timeouts, TlsOptions,
+    Answer, Connector, Control, Failure, FailureKind, Headers, Scheme, Secret, TargetUrl, Timeouts,
+    TlsOptions,
 };
 
 use super::parcel::Parcel;
-use super::token;
+use super::{device, token};
 use crate::args::publish::SiteOptions;
 use crate::failure::Hinted;
 use crate::site_data;
@@ -62,6 +63,13 @@ impl From<Trouble> for anyhow::Error {
 impl Site {
     /// The site at an address, or the one on this host. Nothing is sent yet.
     pub(crate) fn at(url: Option<&str>, options: &SiteOptions) -> anyhow::Result<Site> {
+        let target = Site::target(url, options)?;
+        let token = token::find(options.token_file.as_deref(), &target)?;
+        Site::with_token(target, &token, options)
+    }
+
+    /// Where a site is that may be given a token.
+    pub(crate) fn target(url: Option<&str>, options: &SiteOptions) -> anyhow::Result<TargetUrl> {
         let url = match url {
             Some(url) => url.to_owned(),
             None => of_this_host()?,
@@ -76,22 +84,47 @@ impl Site {
             )
             .into());
         }
-        let token = token::find(options.token_file.as_deref(), &target)?;
+        Ok(target)
+    }
+
+    /// A site with this token.
+    pub(crate) fn with_token(
+        target: TargetUrl,
+        token: &Secret,
+        options: &SiteOptions,
+    ) -> anyhow::Result<Site> {
         let mut headers = Headers::new();
         headers
-            .bearer(&token)
+            .bearer(token)
             .map_err(|error| Hinted::usage(error.to_string(), "look at the token's file or variable"))?;
-        let tls = TlsOptions { insecure: false, ca_certificate: options.site_cacert.clone() };
-        let timeouts = Timeouts { connect: Duration::from_secs(10), idle: PATIENCE };
-        let url = target.display();
-        let connector = Connector::new(target, &tls, headers, Clock::start(), timeouts)
-            .map_err(|error| Hinted::usage(error.to_string(), "--site-cacert takes a PEM file"))?;
-        Ok(Site { url, control: Control::new(connector) })
+        Ok(Site { url: target.display(), control: control(target, headers, options)? })
+    }
+
+    /// Gets a token by a code that somebody types in a browser.
+    pub(crate) async fn login(
+        url: Option<&str>,
+        options: &SiteOptions,
+    ) -> anyhow::Result<(Secret, TargetUrl)> {
+        let target = Site::target(url, options)?;
+        let control = control(target.clone(), Headers::new(), options)?;
+        Ok((device::login(&control, &target.display()).await?, target))
+    }
+
+    /// What the site knows of the token.
+    pub(crate) async fn whoami(&self) -> Result<Value, Trouble> {
+        self.ask(Method::GET, "/api/v1/whoami", &[], Bytes::new()).await
+    }
+
+    /// Ends the token.
+    pub(crate) async fn end_token(&self, token: &Secret) -> Result<(), Trouble> {
+        // Its public part.
+        let id = token.expose().split('_').nth(1).unwrap_or_default();
+        self.ask(Method::DELETE, &format!("/api/v1/tokens/{id}"), &[], Bytes::new()).await.map(|_| ())
     }
 
     /// Whose token it is, and whether it may publish.
     pub(crate) async fn who(&self) -> Result<String, Trouble> {
-        let answer = self.ask(Method::GET, "/api/v1/whoami", &[], Bytes::new()).await?;
+        let answer = self.whoami().await?;
         let may =
             answer["scopes"].as_array().is_some_and(|scopes| scopes.iter().any(|scope| scope == "publish"));
         let name = answer["handle"].as_str().unwrap_or_default().to_owned();
@@ -175,6 +208,14 @@ impl Site {
             hint: text("hint").unwrap_or_else(|| "is it the address of a site of tokometer?".to_owned()),
         }
     }
+}
+
+fn control(target: TargetUrl, headers: Headers, options: &SiteOptions) -> anyhow::Result<Control> {
+    let tls = TlsOptions { insecure: false, ca_certificate: options.site_cacert.clone() };
+    let timeouts = Timeouts { connect: Duration::from_secs(10), idle: PATIENCE };
+    let connector = Connector::new(target, &tls, headers, Clock::start(), timeouts)
+        .map_err(|error| Hinted::usage(error.to_string(), "--site-cacert takes a PEM file"))?;
+    Ok(Control::new(connector))
 }
 
 fn retry_after(answer: &Answer) -> Option<Duration> {

@@ -1,10 +1,11 @@
-//! The token: from a file, from the environment, or of the site on this host. Never from an argument.
+//! The token: from a file, from the environment, of a login, or of the site on this host. Never from an argument.
 
 use std::path::Path;
 
 use anyhow::Context;
 use tokometer_wire::{Secret, TargetUrl};
 
+use super::kept::Kept;
 use crate::failure::Hinted;
 use crate::site_data;
 
@@ -19,12 +20,17 @@ pub(super) fn find(file: Option<&Path>, site: &TargetUrl) -> anyhow::Result<Secr
     if let Some(token) = std::env::var(VARIABLE).ok().filter(|token| !token.trim().is_empty()) {
         return Ok(Secret::new(token.trim()));
     }
+    if let Ok(kept) = Kept::of_user()
+        && let Some(token) = kept.find(site)?
+    {
+        return Ok(token);
+    }
     match of_this_host(site)? {
         Some(token) => Ok(token),
         None => Err(Hinted::usage(
             format!("there is no token for {site}"),
             format!(
-                "set {VARIABLE}, or name its file with --token-file; the site's operator gives it to you"
+                "tokometer login --site {site} gets one; or set {VARIABLE}, or name its file with --token-file"
             ),
         )
         .into()),

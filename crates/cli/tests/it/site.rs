@@ -31,7 +31,9 @@ impl Site {
     fn command(&self) -> Command {
         let mut command = tokometer();
         command.env("HOME", &self.home).env("TOKOMETER_SITE_DATA", &self.data);
-        for name in ["XDG_STATE_HOME", "XDG_DATA_HOME", "TOKOMETER_TOKEN", "TOKOMETER_SITE"] {
+        for name in
+            ["XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME", "TOKOMETER_TOKEN", "TOKOMETER_SITE"]
+        {
             command.env_remove(name);
         }
         command
@@ -216,4 +218,74 @@ fn an_operator_invites_and_backs_up() {
     let (_process, url) = serve(&restored, "127.0.0.1:0");
     let run = RunFolder::open(&run).unwrap().load_run().unwrap();
     assert_eq!(get(&url, &format!("/api/v1/runs/{}", run.id)).0, 200);
+}
+
+/// Sends a form of a page as a browser does; head and body of the answer.
+fn send_form(url: &str, path: &str, cookie: &str, fields: &str) -> String {
+    use std::io::{Read, Write};
+    let address = url.strip_prefix("http://").unwrap();
+    let mut stream = std::net::TcpStream::connect(address).unwrap();
+    let (method, length) = if fields.is_empty() { ("GET", 0) } else { ("POST", fields.len()) };
+    write!(
+        stream,
+        "{method} {path} HTTP/1.1\r\nhost: {address}\r\norigin: {url}\r\ncookie: {cookie}\r\n\
+         content-length: {length}\r\nconnection: close\r\n\r\n{fields}"
+    )
+    .unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    text
+}
+
+fn between<'a>(text: &'a str, before: &str, after: &str) -> &'a str {
+    text.split(before)
+        .nth(1)
+        .and_then(|rest| rest.split(after).next())
+        .unwrap_or_else(|| panic!("{before}: {text}"))
+}
+
+#[test]
+fn a_login_publishes_until_it_is_ended() {
+    let site = Site::start();
+    let admin = std::fs::read_to_string(site.data.join("admin-token")).unwrap();
+    // Another user than the one whose token lies in the site's folder.
+    let call = |args: &[&str]| {
+        let mut command = site.command();
+        command.env_remove("TOKOMETER_SITE_DATA").args(args);
+        command
+    };
+    let mut login = call(&["login", "--site", &site.url]);
+    let mut login = Watched::start(&mut login);
+    let line = login.wait_for("and type ");
+    let code = line.split_whitespace().last().unwrap().to_owned();
+    assert!(line.contains(&format!("{}/device", site.url)), "{line}");
+    let signed = send_form(&site.url, "/sign-in", "", &format!("form_key=&token={}", admin.trim()));
+    let cookie = between(&signed, "set-cookie: ", ";").to_owned();
+    let page = send_form(&site.url, "/device", &cookie, "");
+    let key = between(&page, "name=\"form_key\" value=\"", "\"").to_owned();
+    let yes =
+        send_form(&site.url, "/device", &cookie, &format!("form_key={key}&user_code={code}&answer=yes"));
+    assert!(yes.contains("It is in"), "{yes}");
+    login.wait_for("signed in at ");
+    assert_eq!(login.ended().code, Some(0));
+    let file = site.home.join(".config/tokometer/tokens.json");
+    assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    let kept: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+    let token = kept[&site.url].as_str().unwrap();
+    let run = site.measured();
+    let who: Ended = call(&["whoami", "--site", &site.url]).output().unwrap().into();
+    assert!(who.code == Some(0) && who.stdout.starts_with("admin (admin)"), "{who:?}");
+    assert!(who.stdout.contains("read, publish") && !who.stdout.contains(token), "{who:?}");
+    let args = ["publish", run.to_str().unwrap(), "--site", &site.url, "--yes"];
+    let sent: Ended = call(&args).output().unwrap().into();
+    assert_eq!(sent.code, Some(0), "{sent:?}");
+    let out: Ended = call(&["logout", "--site", &site.url]).output().unwrap().into();
+    assert_eq!(out.code, Some(0), "{out:?}");
+    assert!(!std::fs::read_to_string(&file).unwrap().contains(token));
+    let refused: Ended = call(&["whoami", "--site", &site.url]).output().unwrap().into();
+    assert!(refused.code == Some(2) && refused.stderr.contains("tokometer login --site"), "{refused:?}");
+    // What was kept is worth nothing any more.
+    let mut with = call(&["whoami", "--site", &site.url]);
+    let ended: Ended = with.env("TOKOMETER_TOKEN", token).output().unwrap().into();
+    assert!(ended.code == Some(1) && ended.stderr.contains("no longer holds"), "{ended:?}");
 }

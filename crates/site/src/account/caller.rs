@@ -6,7 +6,7 @@ use http::request::Parts;
 
 use crate::app::App;
 use crate::clock;
-use crate::domain::{Scope, Scopes, User};
+use crate::domain::{Deed, Scope, Scopes, User};
 use crate::problem::Problem;
 use crate::secret;
 use crate::web::client;
@@ -34,6 +34,11 @@ impl Caller {
             format!("this token is not good for `{}`", scope.code()),
             "use a token with this scope, or ask the operator for one",
         ))
+    }
+
+    /// Refuses a token that is not good for this, or whose user may not do it.
+    pub(crate) fn may(&self, deed: Deed) -> Result<(), Problem> {
+        self.needs(deed.scope())
     }
 
     /// Whose uploads are counted.

@@ -9,11 +9,13 @@ use http::{HeaderMap, HeaderValue};
 use super::caller;
 use crate::app::App;
 use crate::clock;
-use crate::domain::{Millis, Session};
+use crate::domain::{Deed, Millis, Session};
 use crate::problem::Problem;
 use crate::secret;
 use crate::web::body;
 
+/// The cookie of a session.
+const SESSION: &str = "tokometer";
 /// How long a session holds.
 const SESSION_MS: Millis = 14 * 86_400_000;
 
@@ -30,6 +32,25 @@ impl Visitor {
         self.session.as_ref().map(|session| session.user.handle.as_str())
     }
 
+    /// Refuses who may not do this.
+    pub(crate) fn may(&self, deed: Deed) -> Result<&Session, Problem> {
+        let session = self.session.as_ref().ok_or_else(|| {
+            Problem::new(
+                http::StatusCode::UNAUTHORIZED,
+                "not_signed_in",
+                "you are not signed in",
+                "sign in at /sign-in, and come back",
+            )
+        })?;
+        if session.user.role >= deed.least() {
+            return Ok(session);
+        }
+        Err(Problem::forbidden(
+            format!("to {} one must be a {}", deed.words().replace("your", "one's"), deed.least().code()),
+            "ask an admin of this site for another role",
+        ))
+    }
+
     /// What forms bring along in the field `form_key`; empty without a session.
     pub(crate) fn form_key(&self) -> &str {
         self.session.as_ref().map_or("", |session| session.form_key.as_str())
@@ -40,7 +61,7 @@ impl FromRequestParts<App> for Visitor {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Visitor, Problem> {
-        let Some(key) = cookie(app, &parts.headers) else { return Ok(Visitor::default()) };
+        let Some(key) = cookie(app, &parts.headers, SESSION) else { return Ok(Visitor::default()) };
         Ok(Visitor { session: app.store.session(&secret::hash(&key), clock::now()).await? })
     }
 }
@@ -54,6 +75,11 @@ pub(crate) struct Form {
 }
 
 impl Form {
+    /// Every value of a field.
+    pub(crate) fn fields<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        self.fields.iter().filter(move |(key, _)| key == name).map(|(_, value)| value.trim())
+    }
+
     /// A field's value without surrounding space; empty where it is not there.
     pub(crate) fn field(&self, name: &str) -> &str {
         self.fields.iter().find(|(key, _)| key == name).map_or("", |(_, value)| value.trim())
@@ -104,42 +130,65 @@ fn is_own(app: &App, headers: &HeaderMap) -> bool {
 }
 
 /// Signs in with a token; the value for `Set-Cookie`. None for a token that does not hold.
-pub(crate) async fn sign_in(app: &App, token: &str) -> Result<Option<HeaderValue>, Problem> {
+pub(crate) async fn sign_in(
+    app: &App,
+    headers: &HeaderMap,
+    token: &str,
+) -> Result<Option<HeaderValue>, Problem> {
     let Some(caller) = caller::holder(app, token).await? else { return Ok(None) };
-    let no_randomness = |error| {
-        tracing::error!(%error, "no session could be made");
-        Problem::internal()
-    };
-    let key = secret::new_code().map_err(no_randomness)?;
-    let form_key = secret::new_code().map_err(no_randomness)?;
+    begin_session(app, headers, &caller.user.id).await.map(Some)
+}
+
+/// A new session for a user; the value for `Set-Cookie`. The one that the browser had before ends, so that nobody who
+/// knew its key is signed in with it.
+pub(crate) async fn begin_session(
+    app: &App,
+    headers: &HeaderMap,
+    user_id: &str,
+) -> Result<HeaderValue, Problem> {
+    if let Some(old) = cookie(app, headers, SESSION) {
+        app.store.end_session(&secret::hash(&old)).await?;
+    }
+    let key = new_key()?;
+    let form_key = new_key()?;
     let now = clock::now();
     let hash = secret::hash(key.expose());
-    app.store.add_session(&hash, &caller.user.id, form_key.expose(), now, now + SESSION_MS).await?;
-    Ok(Some(set_cookie(app, key.expose(), SESSION_MS / 1000)))
+    app.store.add_session(&hash, user_id, form_key.expose(), now, now + SESSION_MS).await?;
+    Ok(set_cookie(app, SESSION, key.expose(), SESSION_MS / 1000))
 }
 
 /// Signs out; the value for `Set-Cookie`.
 pub(crate) async fn sign_out(app: &App, headers: &HeaderMap) -> Result<HeaderValue, Problem> {
-    if let Some(key) = cookie(app, headers) {
+    if let Some(key) = cookie(app, headers, SESSION) {
         app.store.end_session(&secret::hash(&key)).await?;
     }
-    Ok(set_cookie(app, "", 0))
+    Ok(set_cookie(app, SESSION, "", 0))
 }
 
-fn cookie_name(app: &App) -> &'static str {
+/// A random key.
+pub(crate) fn new_key() -> Result<tokometer_wire::Secret, Problem> {
+    secret::new_code().map_err(|error| {
+        tracing::error!(%error, "no key could be made");
+        Problem::internal()
+    })
+}
+
+fn cookie_name(app: &App, name: &str) -> String {
     // The prefix binds browsers to take it from this host alone, over TLS.
-    if app.config.is_secure() { "__Host-tokometer" } else { "tokometer" }
+    if app.config.is_secure() { format!("__Host-{name}") } else { name.to_owned() }
 }
 
-fn set_cookie(app: &App, value: &str, seconds: i64) -> HeaderValue {
+/// The value for `Set-Cookie`; of no seconds: the cookie ends.
+pub(crate) fn set_cookie(app: &App, name: &str, value: &str, seconds: i64) -> HeaderValue {
     let secure = if app.config.is_secure() { "; Secure" } else { "" };
-    let text =
-        format!("{}={value}; Path=/; HttpOnly; SameSite=Lax; Max-Age={seconds}{secure}", cookie_name(app));
+    let name = cookie_name(app, name);
+    let text = format!("{name}={value}; Path=/; HttpOnly; SameSite=Lax; Max-Age={seconds}{secure}");
     HeaderValue::from_str(&text).unwrap_or_else(|_| HeaderValue::from_static(""))
 }
 
-fn cookie(app: &App, headers: &HeaderMap) -> Option<String> {
-    let name = cookie_name(app);
+/// A cookie of this site.
+pub(crate) fn cookie(app: &App, headers: &HeaderMap, name: &str) -> Option<String> {
+    let name = cookie_name(app, name);
     let lines = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
     lines
         .flat_map(|line| line.split(';'))

@@ -16,7 +16,7 @@ use crate::account::Caller;
 use crate::app::App;
 use crate::artefacts::Hash;
 use crate::clock;
-use crate::domain::Scope;
+use crate::domain::Deed;
 use crate::problem::Problem;
 use crate::web::body;
 use crate::web::cached::{cached, is_known};
@@ -48,12 +48,12 @@ pub(crate) struct Missing {
 pub(super) fn operations() -> Vec<Operation> {
     vec![
         Operation::new(Method::POST, "/artefacts:missing", post(missing), "Which files have to be sent")
-            .needs(Scope::Publish)
+            .needs(Deed::Publish)
             .takes::<Wanted>("Hashes, at most 4000.", json!({"sha256": [EXAMPLE]}))
             .gives::<Missing>(200, "Those that are not here."),
         Operation::new(Method::PUT, "/artefacts/{sha256}", putting(put), "Send a file")
             .text("A trace, or the series of the machine, before the run that names it. Sending it again does no harm.")
-            .needs(Scope::Publish)
+            .needs(Deed::Publish)
             .with(Parameter::sha256())
             .takes_content(&[KIND, "application/octet-stream"], Content::Bytes, "The file as it is.")
             .gives_content(201, "It is here.", Vec::new()),
@@ -76,7 +76,7 @@ pub(crate) async fn missing(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Json<Missing>, Problem> {
-    caller.needs(Scope::Publish)?;
+    caller.may(Deed::Publish)?;
     let limits = &app.config.limits;
     body::is_json(&headers)?;
     let bytes = body::unpack(&headers, body, limits.document_bytes, MOST * 70, limits).await?;
@@ -95,7 +95,7 @@ pub(crate) async fn put(
     headers: HeaderMap,
     body: Body,
 ) -> Result<StatusCode, Problem> {
-    caller.needs(Scope::Publish)?;
+    caller.may(Deed::Publish)?;
     let name = Hash::parse(&sha256).ok_or_else(|| {
         Problem::bad(
             "bad_hash",

@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::operation::{Content, Operation, Parameter};
+use super::operation::{Content, List as Lists, Operation, Parameter};
 use super::table;
 use crate::address::{MOST_CHARACTERS, MOST_VALUES};
 use crate::app::App;
@@ -137,8 +137,8 @@ pub(crate) fn parameters() -> Vec<Parameter> {
         one("evidence", "Least level of evidence.", json!({"type": "string", "enum": levels}), json!("T1")),
         one(
             "since",
-            "Published on this day or later (UTC).",
-            json!({"type": "string", "format": "date"}),
+            "Published on this day, or at this time, or later (UTC).",
+            json!({"type": "string", "anyOf": [{"format": "date"}, {"format": "date-time"}]}),
             json!("2026-11-30"),
         ),
         one("submitter", "The public name of who published.", text(), json!("admin")),
@@ -232,6 +232,11 @@ fn read_without(text: &str, others: &[&str]) -> Result<RunQuery, Problem> {
     if let Some((name, _)) = form_urlencoded::parse(text.as_bytes()).find(|(_, value)| value.is_empty()) {
         let why = format!("{name:?} has no value");
         return Err(Problem::bad("bad_query", why, "leave out what does not narrow the list"));
+    }
+    let twice =
+        |name: &str| form_urlencoded::parse(text.as_bytes()).filter(|(key, _)| key == name).count() > 1;
+    if let Some(one) = parameters().iter().find(|one| one.list != Lists::Repeated && twice(one.name)) {
+        return Err(Problem::bad("bad_query", format!("{} is there twice", one.name), "name one value"));
     }
     let query = RunQuery::parse(text, others)
         .map_err(|why| Problem::bad("bad_query", why, "/openapi.json says what a list can be asked"))?;

@@ -15,7 +15,7 @@ use super::runs::{needs_owner, shown_row};
 use crate::account::Caller;
 use crate::app::App;
 use crate::clock;
-use crate::domain::{self, Action, ModerationEntry, NewProblem, ProblemKind, Scope, Shelf};
+use crate::domain::{self, Action, Deed, ModerationEntry, NewProblem, ProblemKind, Shelf};
 use crate::problem::Problem;
 use crate::trust;
 use crate::web::limits::{Doing, Whose};
@@ -42,7 +42,7 @@ pub(super) fn operations() -> Vec<Operation> {
     vec![
         Operation::new(Method::DELETE, "/runs/{id}", delete(withdraw), "Take a run down")
             .text("Whoever published it, or a moderator. A tombstone with the reason stays at its address.")
-            .needs(Scope::Publish)
+            .needs(Deed::Withdraw)
             .with(Parameter::run())
             .takes::<Reason>("Why; it is public.", because())
             .gives::<Withdrawn>(200, "It is down.")
@@ -50,7 +50,7 @@ pub(super) fn operations() -> Vec<Operation> {
             .refuses(409, "Somebody took it down at the same moment.")
             .refuses(410, "It was taken down before."),
         Operation::new(Method::POST, "/runs/{id}/restore", post(restore), "Show a run again")
-            .needs(Scope::Moderate)
+            .needs(Deed::ModerateRuns)
             .with(Parameter::run())
             .takes::<Reason>("Why; it is public.", because())
             .gives::<Restored>(200, "It is shown.")
@@ -70,10 +70,10 @@ pub(super) fn operations() -> Vec<Operation> {
         Operation::new(Method::GET, "/moderation", get(log), "What was done about runs, and why")
             .gives::<Log>(200, "Newest first, at most 500 lines."),
         Operation::new(Method::GET, "/reports", get(reports), "Reports that wait for a moderator")
-            .needs(Scope::Moderate)
+            .needs(Deed::CloseReports)
             .gives::<Reports>(200, "Newest first, at most 500."),
         Operation::new(Method::POST, "/reports/{number}/close", post(close), "Close a report")
-            .needs(Scope::Moderate)
+            .needs(Deed::CloseReports)
             .with(Parameter::number("number", "Number of the report."))
             .takes::<Reason>("What came of it; it is public.", because())
             .gives::<Closed>(200, "It is closed.")
@@ -143,7 +143,7 @@ async fn withdraw(
     InPath(id): InPath<String>,
     request: Request,
 ) -> Result<Json<Withdrawn>, Problem> {
-    caller.needs(Scope::Publish)?;
+    caller.may(Deed::Withdraw)?;
     let reason = reason(&app, request).await?;
     shown_row(&app, &id).await?;
     needs_owner(&app, &caller, &id).await?;
@@ -161,7 +161,7 @@ async fn restore(
     InPath(id): InPath<String>,
     request: Request,
 ) -> Result<Json<Restored>, Problem> {
-    caller.needs(Scope::Moderate)?;
+    caller.may(Deed::ModerateRuns)?;
     let reason = reason(&app, request).await?;
     if app.store.row(&id).await?.is_none() {
         return Err(Problem::not_found("run"));
@@ -234,7 +234,7 @@ pub(crate) async fn take_report(app: &App, whose: Whose, problem: NewProblem) ->
 
 /// Open reports: for moderators.
 async fn reports(State(app): State<App>, caller: Caller) -> Result<Json<Reports>, Problem> {
-    caller.needs(Scope::Moderate)?;
+    caller.may(Deed::CloseReports)?;
     Ok(Json(Reports { reports: app.store.problems(None, true, LINES).await? }))
 }
 
@@ -245,7 +245,7 @@ async fn close(
     InPath(number): InPath<i64>,
     request: Request,
 ) -> Result<Json<Closed>, Problem> {
-    caller.needs(Scope::Moderate)?;
+    caller.may(Deed::CloseReports)?;
     let reason = reason(&app, request).await?;
     let entry = ModerationEntry { run_id: None, ..entry(&caller, Action::ProblemClosed, "", &reason) };
     if !app.store.close_problem(number, &reason, &entry).await? {

@@ -141,8 +141,8 @@ fn described(operation: &Operation, schemas: &mut Schemas, refusal: &Value) -> V
         "tags": [tag],
         "summary": operation.summary,
         "security": match operation.access {
-            Access::Anybody => json!([]),
-            Access::MayTell => json!([{}, {"token": []}]),
+            // A site may ask everybody to sign in, and then a token is needed to read.
+            Access::Anybody | Access::MayTell => json!([{}, {"token": []}]),
             Access::Needs(_) => json!([{"token": []}]),
         },
         "responses": responses(operation, schemas, refusal),
@@ -179,6 +179,9 @@ fn request_body(body: &Body, generator: &mut SchemaGenerator) -> Value {
     let mut content = Map::new();
     for kind in body.kinds {
         let mut media = json!({"schema": schema_for(body.content, generator)});
+        if matches!(body.content, Content::Bytes) {
+            media["schema"]["minLength"] = 1.into();
+        }
         if let Some(example) = &body.example {
             media["example"] = example.clone();
         }
@@ -193,11 +196,12 @@ fn responses(operation: &Operation, schemas: &mut Schemas, refusal: &Value) -> V
         out.insert(answer.status.to_string(), response(answer, &mut schemas.given));
     }
     let mut refusals: Vec<(u16, &str)> = operation.refusals.clone();
-    if operation.access != Access::Anybody {
+    if let Access::Needs(_) = operation.access {
         refusals.push((401, "The token is missing, not known, or no longer holds."));
-    }
-    if matches!(operation.access, Access::Needs(_)) {
         refusals.push((403, "The token, or its user, may not do this."));
+    } else {
+        refusals.push((401, "A token came along that does not hold, or the site asks everybody to sign in."));
+        refusals.push((403, "The site asks everybody to sign in, and the token is not good for reading."));
     }
     if operation.body.is_some() {
         refusals.extend([
@@ -212,7 +216,7 @@ fn responses(operation: &Operation, schemas: &mut Schemas, refusal: &Value) -> V
     }
     refusals.push((429, "Too many requests in a short time."));
     refusals.push((503, "Not at the moment; nothing was changed."));
-    let mut told = BTreeSet::new();
+    let mut told: BTreeSet<u16> = operation.answers.iter().map(|answer| answer.status).collect();
     for (status, text) in refusals {
         if told.insert(status) {
             out.insert(status.to_string(), refused(status, text, refusal));

@@ -10,7 +10,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Value, json};
 
 use crate::app::App;
-use crate::domain::Scope;
+use crate::domain::{Deed, Scope};
 
 /// Makes the schema of a type.
 type Make = fn(&mut SchemaGenerator) -> Schema;
@@ -132,8 +132,8 @@ impl Operation {
         self
     }
 
-    pub(super) fn needs(mut self, scope: Scope) -> Operation {
-        self.access = Access::Needs(scope);
+    pub(super) fn needs(mut self, deed: Deed) -> Operation {
+        self.access = Access::Needs(deed.scope());
         self
     }
 

@@ -17,7 +17,7 @@ use super::operation::{Content, Operation, Parameter};
 use crate::account::Caller;
 use crate::app::App;
 use crate::clock;
-use crate::domain::{Action, Evidence, NewRun, Publication, RunRow, Scope, Shelf};
+use crate::domain::{Action, Deed, Evidence, NewRun, Publication, RunRow, Shelf};
 use crate::facts;
 use crate::problem::Problem;
 use crate::trust::{self, Checked};
@@ -93,7 +93,7 @@ struct Warning {
 /// What of uploads is the same with both.
 fn upload(operation: Operation) -> Operation {
     operation
-        .needs(Scope::Publish)
+        .needs(Deed::Publish)
         .takes_content(
             &["application/json"],
             Content::Document("run"),
@@ -209,7 +209,7 @@ async fn take(
 }
 
 async fn receive(app: &App, caller: &Caller, headers: &HeaderMap, body: Body) -> Result<Bytes, Problem> {
-    caller.needs(Scope::Publish)?;
+    caller.may(Deed::Publish)?;
     let limits = &app.config.limits;
     app.limiter
         .take(Doing::Uploading, caller.whose(), limits.uploads)

@@ -16,7 +16,7 @@ use super::operation::{Content, Operation, Parameter};
 use crate::account::Caller;
 use crate::app::App;
 use crate::clock;
-use crate::domain::{CellRow, Role, RunRow, Scope, Shelf, StoredRun};
+use crate::domain::{CellRow, Deed, RunRow, Shelf, StoredRun};
 use crate::facts;
 use crate::problem::Problem;
 use crate::trust;
@@ -49,7 +49,7 @@ pub(super) fn operations() -> Vec<Operation> {
         record(of_run(Method::GET, "/runs/{id}", get(run), "The record of a run")),
         of_run(Method::PATCH, "/runs/{id}", patch(revise), "Change title and note")
             .text("Adds a revision. Numbers can't be changed: other numbers are another measurement.")
-            .needs(Scope::Publish)
+            .needs(Deed::Revise)
             .takes::<Change>(
                 "What is left out stays; null takes it away.",
                 json!({"note": "on PCIe 4", "why": "said more"}),
@@ -110,6 +110,9 @@ async fn revision(
     InPath((id, revision)): InPath<(String, u32)>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
+    if revision == 0 || i32::try_from(revision).is_err() {
+        return Err(Problem::bad("bad_address", "revisions are counted from 1 on", "/revisions lists them"));
+    }
     let stored = shown(&app, &id, Some(revision)).await?;
     // A revision never changes, but its run may be taken down.
     Ok(record(&stored, &headers, "public, max-age=3600"))
@@ -269,7 +272,7 @@ async fn revise(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Json<Revised>, Problem> {
-    caller.needs(Scope::Publish)?;
+    caller.may(Deed::Revise)?;
     let limits = &app.config.limits;
     body::is_json(&headers)?;
     let bytes = body::unpack(&headers, body, limits.form_bytes, limits.form_bytes, limits).await?;
@@ -301,7 +304,7 @@ async fn revise(
 
 /// Refuses who neither published the run nor moderates.
 pub(crate) async fn needs_owner(app: &App, caller: &Caller, id: &str) -> Result<(), Problem> {
-    let is_moderator = caller.user.role >= Role::Moderator && caller.scopes.has(Scope::Moderate);
+    let is_moderator = caller.may(Deed::ModerateRuns).is_ok();
     let owner = app.store.owner(id).await?;
     if is_moderator || owner.as_deref() == Some(caller.user.id.as_str()) {
         return Ok(());

@@ -13,7 +13,7 @@ use super::operation::{Operation, Parameter};
 use crate::account::Caller;
 use crate::app::App;
 use crate::clock;
-use crate::domain::{Scope, Suspicion};
+use crate::domain::{Deed, Suspicion};
 use crate::problem::Problem;
 use crate::web::path::InPath;
 
@@ -43,10 +43,10 @@ pub(super) fn operations() -> Vec<Operation> {
                 "Near duplicates, outliers, and figures that the hardware can hardly reach, as the site finds them when \
                  a run is published. They hide nothing, and moderators alone see them.",
             )
-            .needs(Scope::Moderate)
+            .needs(Deed::CloseReports)
             .gives::<Suspicions>(200, "Newest first, at most 500."),
         Operation::new(Method::POST, "/suspicions/{number}/dismiss", post(dismiss), "Put a suspicion aside")
-            .needs(Scope::Moderate)
+            .needs(Deed::CloseReports)
             .with(Parameter::number("number", "Number of the suspicion."))
             .takes::<Reason>("Why; it is kept, and not public.", json!({"reason": "both are of the same rack"}))
             .gives::<Dismissed>(200, "It is put aside.")
@@ -55,7 +55,7 @@ pub(super) fn operations() -> Vec<Operation> {
 }
 
 async fn list(State(app): State<App>, caller: Caller) -> Result<Json<Suspicions>, Problem> {
-    caller.needs(Scope::Moderate)?;
+    caller.may(Deed::CloseReports)?;
     Ok(Json(Suspicions { suspicions: app.store.suspicions(LINES).await? }))
 }
 
@@ -65,7 +65,7 @@ async fn dismiss(
     InPath(number): InPath<i64>,
     request: Request,
 ) -> Result<Json<Dismissed>, Problem> {
-    caller.needs(Scope::Moderate)?;
+    caller.may(Deed::CloseReports)?;
     let reason = reason(&app, request).await?;
     if !app.store.dismiss(number, &caller.user.handle, &reason, clock::now()).await? {
         return Err(already("there is no open suspicion of this number"));

@@ -11,7 +11,7 @@ use super::operation::Operation;
 use crate::account::Caller;
 use crate::app::App;
 use crate::clock;
-use crate::domain::{Role, Scope, Scopes};
+use crate::domain::{Deed, Role, Scopes};
 use crate::problem::Problem;
 
 /// Whose token it is, and what the site takes.
@@ -58,13 +58,13 @@ pub(super) fn operations() -> Vec<Operation> {
     vec![
         Operation::new(Method::GET, "/whoami", get(whoami), "Whose token it is")
             .text("Asked before anything is measured or sent.")
-            .needs(Scope::Read)
+            .needs(Deed::KeepAccount)
             .gives::<Whoami>(200, "The user, and what the site takes."),
     ]
 }
 
 async fn whoami(State(app): State<App>, caller: Caller) -> Result<Json<Whoami>, Problem> {
-    caller.needs(Scope::Read)?;
+    caller.may(Deed::KeepAccount)?;
     let limits = &app.config.limits;
     Ok(Json(Whoami {
         handle: caller.user.handle,

@@ -12,18 +12,24 @@ use super::Millis;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
+    /// Has an account, and publishes nothing: on a site that asks everybody to sign in, reads.
+    Reader,
     /// Publishes runs, and edits the notes of the own ones.
     Publisher,
     /// Withdraws and restores any run, with a reason that is public; closes reports of problems.
     Moderator,
-    /// Invites users.
+    /// Changes roles.
     Admin,
 }
 
 impl Role {
+    /// All of them, in rising order.
+    pub const ALL: [Role; 4] = [Role::Reader, Role::Publisher, Role::Moderator, Role::Admin];
+
     /// The word in files and answers.
     pub fn code(self) -> &'static str {
         match self {
+            Role::Reader => "reader",
             Role::Publisher => "publisher",
             Role::Moderator => "moderator",
             Role::Admin => "admin",
@@ -35,10 +41,10 @@ impl FromStr for Role {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Role, String> {
-        [Role::Publisher, Role::Moderator, Role::Admin]
+        Role::ALL
             .into_iter()
             .find(|role| role.code() == text)
-            .ok_or_else(|| format!("{text:?} is no role; use publisher, moderator or admin"))
+            .ok_or_else(|| format!("{text:?} is no role; use reader, publisher, moderator or admin"))
     }
 }
 
@@ -61,19 +67,29 @@ pub struct User {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
-    /// To ask who one is.
+    /// To read where a site asks everybody to sign in, and to see and end one's own tokens.
     Read,
     /// To publish runs and to revise the own ones.
     Publish,
     /// To withdraw and restore runs and to close reports, where the user's role allows it.
     Moderate,
-    /// To invite users, where the user's role allows it.
+    /// To see users and to change their roles, where the user's role allows it.
     Admin,
 }
 
 impl Scope {
     /// All of them.
     pub const ALL: [Scope; 4] = [Scope::Read, Scope::Publish, Scope::Moderate, Scope::Admin];
+
+    /// The least role that can use it.
+    pub fn least(self) -> Role {
+        match self {
+            Scope::Read => Role::Reader,
+            Scope::Publish => Role::Publisher,
+            Scope::Moderate => Role::Moderator,
+            Scope::Admin => Role::Admin,
+        }
+    }
 
     /// The word in files and answers.
     pub fn code(self) -> &'static str {
@@ -94,12 +110,7 @@ pub struct Scopes(pub Vec<Scope>);
 impl Scopes {
     /// Every scope that a user of this role can use.
     pub fn of_role(role: Role) -> Scopes {
-        let most = match role {
-            Role::Publisher => 2,
-            Role::Moderator => 3,
-            Role::Admin => 4,
-        };
-        Scopes(Scope::ALL[..most].to_vec())
+        Scopes(Scope::ALL.into_iter().filter(|scope| scope.least() <= role).collect())
     }
 
     /// True if `scope` is among them.

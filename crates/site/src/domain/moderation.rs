@@ -21,15 +21,18 @@ pub enum Action {
     Implausible,
     /// A user's account was closed.
     UserDisabled,
+    /// A user's role was changed.
+    RoleChanged,
 }
 
 impl Action {
-    const ALL: [Action; 5] = [
+    const ALL: [Action; 6] = [
         Action::Withdrawn,
         Action::Restored,
         Action::ProblemClosed,
         Action::Implausible,
         Action::UserDisabled,
+        Action::RoleChanged,
     ];
 
     /// The word in files and answers.
@@ -40,6 +43,7 @@ impl Action {
             Action::ProblemClosed => "problem_closed",
             Action::Implausible => "implausible",
             Action::UserDisabled => "user_disabled",
+            Action::RoleChanged => "role_changed",
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::account::{Form, Visitor};
 use crate::api;
 use crate::app::App;
 use crate::clock;
-use crate::domain::{Action, ModerationEntry, NewProblem, Role, RunRow, Session, Suspicion};
+use crate::domain::{Action, Deed, ModerationEntry, NewProblem, RunRow, Session, Suspicion};
 use crate::problem::Problem;
 use crate::trust;
 use crate::web::client::Client;
@@ -43,6 +43,7 @@ impl Line {
                 Action::ProblemClosed => "closed a report",
                 Action::Implausible => "kept out of rankings",
                 Action::UserDisabled => "closed an account",
+                Action::RoleChanged => "changed a role",
             },
             run: entry.run_id.map(|id| (links::run(&id), id)),
             reason: entry.reason,
@@ -188,10 +189,10 @@ pub(super) async fn withdraw(
     Path(id): Path<String>,
     form: Form,
 ) -> Result<Response, Problem> {
-    let session = signed_in(&form.visitor)?;
+    let session = form.visitor.may(Deed::Withdraw)?;
     let row = app.store.row(&id).await?.ok_or_else(|| Problem::not_found("run"))?;
     let owner = app.store.owner(&row.id).await?;
-    if session.user.role < Role::Moderator && owner.as_deref() != Some(session.user.id.as_str()) {
+    if form.visitor.may(Deed::ModerateRuns).is_err() && owner.as_deref() != Some(session.user.id.as_str()) {
         return Err(not_yours());
     }
     let entry = entry(session, Action::Withdrawn, Some(&row.id), reason(&form)?);
@@ -205,7 +206,7 @@ pub(super) async fn restore(
     Path(id): Path<String>,
     form: Form,
 ) -> Result<Response, Problem> {
-    let session = moderator(&form.visitor)?;
+    let session = form.visitor.may(Deed::ModerateRuns)?;
     let row = app.store.row(&id).await?.ok_or_else(|| Problem::not_found("run"))?;
     app.store.restore(&row.id, &entry(session, Action::Restored, Some(&row.id), reason(&form)?)).await?;
     Ok(Redirect::to(&links::run(&row.id)).into_response())
@@ -217,7 +218,7 @@ pub(super) async fn close(
     Path(number): Path<String>,
     form: Form,
 ) -> Result<Response, Problem> {
-    let session = moderator(&form.visitor)?;
+    let session = form.visitor.may(Deed::CloseReports)?;
     let number = number.parse().map_err(|_| Problem::not_found("report of this number"))?;
     let reason = reason(&form)?;
     let entry = entry(session, Action::ProblemClosed, None, reason.clone());
@@ -231,23 +232,14 @@ pub(super) async fn dismiss(
     Path(number): Path<String>,
     form: Form,
 ) -> Result<Response, Problem> {
-    let session = moderator(&form.visitor)?;
+    let session = form.visitor.may(Deed::CloseReports)?;
     let number = number.parse().map_err(|_| Problem::not_found("suspicion of this number"))?;
     app.store.dismiss(number, &session.user.handle, &reason(&form)?, clock::now()).await?;
     Ok(Redirect::to("/moderation").into_response())
 }
 
 fn moderates(visitor: &Visitor) -> bool {
-    visitor.session.as_ref().is_some_and(|session| session.user.role >= Role::Moderator)
-}
-
-fn signed_in(visitor: &Visitor) -> Result<&Session, Problem> {
-    visitor.session.as_ref().ok_or_else(|| Problem::forbidden("you are not signed in", "sign in at /sign-in"))
-}
-
-fn moderator(visitor: &Visitor) -> Result<&Session, Problem> {
-    signed_in(visitor)
-        .and_then(|session| if session.user.role >= Role::Moderator { Ok(session) } else { Err(not_yours()) })
+    visitor.may(Deed::CloseReports).is_ok()
 }
 
 fn not_yours() -> Problem {

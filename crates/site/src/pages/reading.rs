@@ -24,8 +24,9 @@ struct AboutPage {
 
 #[derive(Template)]
 #[template(path = "publish.html")]
-struct PublishPage {
+struct PublishPage<'a> {
     url: String,
+    provider: Option<&'a str>,
 }
 
 pub(super) async fn about(State(app): State<App>, visitor: Visitor) -> Result<Response, Problem> {
@@ -63,6 +64,7 @@ pub(super) async fn publish(State(app): State<App>, visitor: Visitor) -> Result<
         path: "/publish".to_owned(),
         ..About::default()
     };
-    let page = PublishPage { url: app.config.url() };
+    let provider = app.openid.as_ref().map(|openid| openid.settings().name.as_str());
+    let page = PublishPage { url: app.config.url(), provider };
     Frame::new(&app, &visitor, Here::Publish, &about)?.page(StatusCode::OK, "How to publish", &page)
 }

@@ -18,7 +18,7 @@ use crate::app::App;
 use crate::artefacts::Hash;
 use crate::clock;
 use crate::domain::{
-    EvidenceLevel, Filters, ProblemKind, Revision, Role, RunQuery, RunRow, Shelf, StoredRun,
+    Deed, EvidenceLevel, Filters, ProblemKind, Revision, RunQuery, RunRow, Shelf, StoredRun,
 };
 use crate::problem::Problem;
 
@@ -230,7 +230,7 @@ async fn after(app: &App, visitor: &Visitor, stored: &StoredRun, link: &str) -> 
         .collect();
     let owner = app.store.owner(&row.id).await?;
     let may_withdraw = visitor.session.as_ref().is_some_and(|session| {
-        session.user.role >= Role::Moderator || owner.as_deref() == Some(session.user.id.as_str())
+        visitor.may(Deed::ModerateRuns).is_ok() || owner.as_deref() == Some(session.user.id.as_str())
     });
     render(&After {
         link,

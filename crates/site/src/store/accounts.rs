@@ -57,6 +57,27 @@ impl Store {
         Ok(true)
     }
 
+    /// Gives a user another role and writes the log. False if there is no open account of this name without it.
+    pub async fn set_role(
+        &self,
+        handle: &str,
+        role: Role,
+        entry: &ModerationEntry,
+    ) -> Result<bool, StoreError> {
+        let mut transaction = self.database.transaction().await?;
+        let done = sql("UPDATE users SET role = $1 WHERE handle = $2 AND role <> $1 AND disabled_at IS NULL")
+            .bind(role.code())
+            .bind(handle)
+            .run(&mut transaction)
+            .await?;
+        if done == 0 {
+            return Ok(false);
+        }
+        moderation::log(&mut transaction, entry).await?;
+        transaction.commit().await?;
+        Ok(true)
+    }
+
     /// Adds a token.
     pub async fn add_token(&self, token: &NewToken, now: Millis) -> Result<(), StoreError> {
         add_token(&mut self.database.writer().await?, token, now).await

@@ -38,7 +38,7 @@ pub(crate) fn address(config: &Config, extensions: &Extensions, headers: &Header
 
 /// The client of a request, for handlers.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Client(IpAddr);
+pub(crate) struct Client(pub(crate) IpAddr);
 
 impl FromRequestParts<App> for Client {
     type Rejection = Infallible;
@@ -59,6 +59,13 @@ impl Client {
         app.limiter
             .look(Doing::Trying, self.whose(), app.config.limits.attempts)
             .map_err(|wait| Problem::too_many("attempts", wait))
+    }
+
+    /// Counts a sign-in that is begun, and refuses too many.
+    pub(crate) fn begins(self, app: &App) -> Result<(), Problem> {
+        app.limiter
+            .take(Doing::Beginning, self.whose(), app.config.limits.beginnings)
+            .map_err(|wait| Problem::too_many("sign-ins", wait))
     }
 
     /// Counts a wrong secret.

@@ -26,6 +26,8 @@ pub(crate) enum Doing {
     Reporting,
     /// Giving a token, a session or a code that is wrong.
     Trying,
+    /// Beginning to sign in, or to ask for a device's token.
+    Beginning,
 }
 
 /// Whose doing it is.

@@ -2,6 +2,7 @@
 //!
 //! On with `TOKOMETER_BROWSER=1`; pictures go to `$TOKOMETER_ARTIFACTS`, `$TOKOMETER_AXE` names axe-core.
 
+mod accounts;
 mod steps;
 
 use std::cell::RefCell;
@@ -136,6 +137,37 @@ async fn the_site_in_a_browser() {
         steps::without_scripts(&reader, &gallery);
         steps::a_problem_and_a_tombstone(&reader, &gallery, &site.admin);
     });
+    assert_eq!(reader.failed.into_inner(), Vec::<String>::new(), "pages that do not hold; why stands above");
+    site.stop().await;
+}
+
+/// To the provider and back, a name, a token, a device; with `TOKOMETER_OIDC` naming the issuer of a real provider.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn signing_in_with_a_browser() {
+    let issuer = std::env::var("TOKOMETER_OIDC").unwrap_or_default();
+    if !tokometer_browser::is_wanted() || issuer.is_empty() {
+        return;
+    }
+    let settings = tokometer_site::OpenIdSettings {
+        name: "the test provider".to_owned(),
+        issuer,
+        client_id: "tokometer".to_owned(),
+        client_secret: Some(tokometer_wire::Secret::new("a-secret-of-tests")),
+        ..tokometer_site::OpenIdSettings::default()
+    };
+    let site = Site::with(|config| config.sign_in = Some(settings)).await;
+    let browser = Browser::start(Path::new(env!("CARGO_TARGET_TMPDIR")));
+    let reader = Reader {
+        browser: &browser,
+        url: format!("http://{}", site.address),
+        axe: axe(),
+        failed: RefCell::default(),
+    };
+    let (device, user) = crate::device::ask(&site).await;
+    tokio::task::block_in_place(|| accounts::signing_in(&reader, &user));
+    let answer = crate::device::poll(&site, &device).await.is(200).json();
+    assert_eq!(answer["scope"], "read publish");
+    tokio::task::block_in_place(|| accounts::keeping(&reader, &site.admin));
     assert_eq!(reader.failed.into_inner(), Vec::<String>::new(), "pages that do not hold; why stands above");
     site.stop().await;
 }

@@ -70,6 +70,8 @@ fn serves_where_it_is_asked_to() {
         data: data.into(),
         base_url: None,
         behind_proxy: false,
+        sign_in: None,
+        require_sign_in: false,
         // Two hundred uploads of one user, of four requests each.
         limits: Limits { uploads: Rate { burst: 1e6, per_second: 1e6 }, ..Limits::default() },
     };

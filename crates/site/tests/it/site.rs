@@ -37,6 +37,8 @@ impl Site {
             data: folder.path().join("data"),
             base_url: None,
             behind_proxy: false,
+            sign_in: None,
+            require_sign_in: false,
             limits: Limits { grace: Duration::from_secs(5), ..Limits::default() },
         };
         change(&mut config);

@@ -3,23 +3,23 @@
 use std::path::Path;
 use std::time::Duration;
 
-use sqlx::Connection;
-use sqlx::Sqlite;
 use sqlx::sqlite::{
     SqliteAutoVacuum, SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePoolOptions,
     SqliteSynchronous,
 };
+use sqlx::{ConnectOptions, Connection, Sqlite};
 
 use super::{Pools, migrator};
-use crate::store::StoreError;
+use crate::store::{StoreError, damaged};
 
 /// Connections that read.
 const READERS: u32 = 8;
 /// How long a write waits for another process's write.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// From an empty file on.
-const STEPS: [(i64, &str, &str); 2] = [
+const STEPS: [(i64, &str, &str); 3] = [
     (1, "initial", include_str!("../../../migrations/sqlite/0001_initial.sql")),
+    (2, "sign in", include_str!("../../../migrations/sqlite/0002_sign_in.sql")),
     (3, "open data", include_str!("../../../migrations/sqlite/0003_open_data.sql")),
 ];
 
@@ -40,12 +40,31 @@ pub(super) async fn open(path: &Path) -> Result<Pools<Sqlite>, StoreError> {
         .auto_vacuum(SqliteAutoVacuum::Incremental)
         .journal_mode(SqliteJournalMode::Wal)
         .synchronous(SqliteSynchronous::Full);
+    bring_up_to_date(&writing).await?;
     let pool = |most: u32| SqlitePoolOptions::new().max_connections(most).acquire_timeout(PATIENCE);
     let writer = pool(1).after_release(|connection, _| Box::pin(is_sound(connection)));
     let writers = writer.connect_with(writing).await?;
-    migrator(&STEPS).run(&writers).await?;
     let readers = pool(READERS).connect_with(options.read_only(true)).await?;
     Ok(Pools { writers, readers })
+}
+
+/// Runs the steps that are missing.
+///
+/// Some make a table anew, which rows of others refer to: references are not enforced meanwhile, and looked through
+/// afterwards. Of several processes that start at once one does it at a time.
+async fn bring_up_to_date(options: &SqliteConnectOptions) -> Result<(), StoreError> {
+    let mut connection = options.clone().foreign_keys(false).connect().await?;
+    let done = async {
+        migrator(&STEPS).run(&mut connection).await?;
+        sqlx::query("PRAGMA foreign_key_check").fetch_all(&mut connection).await.map_err(StoreError::from)
+    };
+    let broken = done.await?;
+    connection.close().await?;
+    if broken.is_empty() {
+        Ok(())
+    } else {
+        Err(damaged("a reference", format_args!("{} lead nowhere", broken.len())))
+    }
 }
 
 /// True if a connection can be used again.
