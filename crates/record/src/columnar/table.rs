@@ -42,17 +42,17 @@ impl std::fmt::Debug for Table {
 impl Table {
     /// Begins a table with these columns. Names are words of small letters, digits and `_`.
     pub fn new(name: &str, columns: &[(&str, Kind)]) -> Result<Table, String> {
-        let mut schema = format!("message {name} {{\n");
-        for (name, kind) in columns {
-            let kind = match kind {
+        let field = |(name, kind): &(&str, Kind)| {
+            let field = match kind {
                 Kind::Text => format!("binary {name} (STRING)"),
                 Kind::Real => format!("double {name}"),
                 Kind::Whole => format!("int64 {name} (INTEGER(64, true))"),
                 Kind::Time => format!("int64 {name} (TIMESTAMP(MILLIS, true))"),
             };
-            schema.push_str(&format!("    optional {kind};\n"));
-        }
-        schema.push('}');
+            format!("optional {field};")
+        };
+        let fields: Vec<String> = columns.iter().map(field).collect();
+        let schema = format!("message {name} {{ {} }}", fields.join(" "));
         Writer::new(Vec::new(), &schema, &[]).map(Table)
     }
 

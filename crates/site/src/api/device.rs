@@ -90,22 +90,18 @@ pub(super) fn operations() -> Vec<Operation> {
     // Both answer a form that can't be read as the site refuses everything, and what it says as the RFC does.
     let not_granted = || {
         vec![
-            ("application/json", Content::Of(|generator| generator.subschema_for::<NotGranted>())),
-            ("application/problem+json", Content::Of(|generator| generator.subschema_for::<ProblemBody>())),
+            ("application/json", Content::of::<NotGranted>()),
+            ("application/problem+json", Content::of::<ProblemBody>()),
         ]
     };
     vec![
         Operation::new(Method::POST, "/device/code", post(code), "Begin a device login")
             .text("RFC 8628: a program shows `user_code` and asks for its token until the user has answered.")
-            .takes_content(&[FORM], Content::Of(|generator| generator.subschema_for::<Begin>()), "Who asks.")
+            .takes_content(&[FORM], Content::of::<Begin>(), "Who asks.")
             .gives::<Codes>(200, "The codes.")
             .gives_content(400, "The form lacks something.", not_granted()),
         Operation::new(Method::POST, "/device/token", post(token), "Ask for the token of a device")
-            .takes_content(
-                &[FORM],
-                Content::Of(|generator| generator.subschema_for::<Ask>()),
-                "The device's code.",
-            )
+            .takes_content(&[FORM], Content::of::<Ask>(), "The device's code.")
             .gives::<Granted>(200, "The token.")
             .gives_content(400, "Not yet, or no: `error` says which.", not_granted()),
     ]

@@ -29,6 +29,7 @@ const NEWEST: [(&str, &str); 3] =
 
 /// The dumps that there are.
 #[derive(Serialize, JsonSchema)]
+#[expect(clippy::struct_field_names, reason = "names of the answer")]
 pub(crate) struct Dumps {
     /// Version of names and meanings of columns.
     schema: &'static str,

@@ -62,7 +62,7 @@ pub(super) fn operations() -> Vec<Operation> {
                 200,
                 "A page of the list.",
                 vec![
-                    ("application/json", Content::Of(|generator| generator.subschema_for::<List>())),
+                    ("application/json", Content::of::<List>()),
                     ("text/csv", Content::Text),
                     ("application/x-ndjson", Content::Text),
                 ],
@@ -293,10 +293,8 @@ impl Form {
 
 fn object(row: &RunRow, fields: Option<&[&'static str]>) -> Value {
     let mut object = serde_json::to_value(row).unwrap_or_default();
-    if let Value::Object(map) = &mut object {
-        if let Some(fields) = fields {
-            map.retain(|name, _| fields.contains(&name.as_str()));
-        }
+    if let (Value::Object(map), Some(fields)) = (&mut object, fields) {
+        map.retain(|name, _| fields.contains(&name.as_str()));
     }
     object
 }

@@ -204,6 +204,13 @@ impl Operation {
     }
 }
 
+impl Content {
+    /// JSON, or the fields of a form, of a type.
+    pub(super) fn of<T: JsonSchema>() -> Content {
+        Content::Of(of::<T>)
+    }
+}
+
 fn of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
     generator.subschema_for::<T>()
 }

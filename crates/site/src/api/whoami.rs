@@ -45,6 +45,7 @@ struct SiteFacts {
 }
 
 #[derive(Serialize, JsonSchema)]
+#[expect(clippy::struct_field_names, reason = "units stand in names")]
 struct Sizes {
     /// Longest body of a run as it is sent, bytes.
     run_bytes: usize,

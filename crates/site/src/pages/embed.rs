@@ -30,6 +30,9 @@ const LEAST: u32 = 240;
 const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; \
     form-action 'none'; frame-ancestors *";
 
+/// A context, and the total rate at each number of requests at once.
+type Line = (String, Vec<Option<String>>);
+
 #[derive(Template)]
 #[template(path = "embed.html")]
 struct Embed {
@@ -40,7 +43,7 @@ struct Embed {
     figures: Vec<(&'static str, String, &'static str)>,
     concurrency: Vec<u32>,
     /// Context, and the total rate at each concurrency; none: no valid cell.
-    lines: Vec<(String, Vec<Option<String>>)>,
+    lines: Vec<Line>,
 }
 
 /// `/embed/r/{id}`.
@@ -72,7 +75,7 @@ fn figures(row: &RunRow) -> Vec<(&'static str, String, &'static str)> {
 }
 
 /// Total rates of valid decode cells, contexts down, requests at once across.
-fn matrix(run: &Run) -> (Vec<u32>, Vec<(String, Vec<Option<String>>)>) {
+fn matrix(run: &Run) -> (Vec<u32>, Vec<Line>) {
     let cells: Vec<_> = run.cells.iter().filter(|cell| cell.phase == Phase::Decode).collect();
     let mut contexts: Vec<u64> = cells.iter().map(|cell| cell.context_nominal).collect();
     let mut concurrency: Vec<u32> = cells.iter().map(|cell| cell.concurrency).collect();
