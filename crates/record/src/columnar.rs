@@ -5,6 +5,7 @@
 
 pub(crate) mod column;
 mod measure;
+pub mod table;
 
 use std::io::Write;
 

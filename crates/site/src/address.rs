@@ -8,9 +8,9 @@ use crate::clock;
 use crate::domain::{EvidenceLevel, Filters, RunQuery};
 
 /// Values of one facet that are taken.
-const MOST_VALUES: usize = 50;
+pub(crate) const MOST_VALUES: usize = 50;
 /// Characters of one value that are taken.
-const MOST_CHARACTERS: usize = 200;
+pub(crate) const MOST_CHARACTERS: usize = 200;
 
 impl RunQuery {
     /// Reads an address's query; what it does not name stays as it is by default. Names in `others` are passed over;
@@ -40,7 +40,13 @@ impl RunQuery {
             "goal" => self.goal = value.parse()?,
             "fold" => self.fold = boolean(name, value)?,
             "after" => self.after = Some(value.parse()?),
-            "limit" => self.limit = number::<u32>(name, value)?.clamp(1, RunQuery::MOST),
+            "limit" => {
+                let limit = number(name, value)?;
+                if !(1..=RunQuery::MOST).contains(&limit) {
+                    return Err(format!("limit is 1 to {}", RunQuery::MOST));
+                }
+                self.limit = limit;
+            }
             "model" => push(&mut filters.model, name, text())?,
             "hardware" => push(&mut filters.hardware, name, text())?,
             "accelerators" => push(&mut filters.accelerators, name, number(name, value)?)?,
@@ -48,7 +54,7 @@ impl RunQuery {
             "engine_version" => push(&mut filters.engine_version, name, text())?,
             "quantization" => push(&mut filters.quantization, name, text())?,
             "speculative" => push(&mut filters.speculative, name, text())?,
-            "context" => push(&mut filters.context, name, number(name, value)?)?,
+            "context" => push(&mut filters.context, name, u64::from(number::<u32>(name, value)?))?,
             "evidence" => {
                 let level = EvidenceLevel::ALL.into_iter().find(|level| level.code() == value);
                 filters.evidence = Some(level.ok_or_else(|| "evidence is one of T0, T1, T2, T3".to_owned())?);
@@ -59,8 +65,8 @@ impl RunQuery {
             }
             "submitter" => filters.submitter = Some(text()),
             "text" => filters.text = Some(text()),
-            "group" => filters.group = Some(text()),
-            "series" => filters.series = Some(text()),
+            "group" => filters.group = Some(hash(name, value)?),
+            "series" => filters.series = Some(hash(name, value)?),
             _ => return Err(format!("{name:?} is no part of a list's address")),
         }
         Ok(())
@@ -176,6 +182,11 @@ fn push<T>(list: &mut Vec<T>, name: &str, value: T) -> Result<(), String> {
 
 fn number<T: FromStr>(name: &str, value: &str) -> Result<T, String> {
     value.parse().map_err(|_| format!("{name} is a whole number"))
+}
+
+fn hash(name: &str, value: &str) -> Result<String, String> {
+    let is_hash = crate::artefacts::Hash::parse(value).is_some();
+    is_hash.then(|| value.to_owned()).ok_or_else(|| format!("{name} is a hash: 64 digits in lower case"))
 }
 
 fn boolean(name: &str, value: &str) -> Result<bool, String> {

@@ -72,17 +72,25 @@ impl App {
         }))
     }
 
+    /// Does at once what is done beside the requests: clears away what nobody needs, makes the dump of the day.
+    pub async fn tidy(&self) {
+        crate::tidy::once(self).await;
+    }
+
     /// Every address of the site.
     pub fn router(&self) -> Router {
         let routes = Router::new()
             .nest("/api/v1", api::routes())
+            .route("/api/v1/", get(operations::api))
             .route("/health/live", get(operations::live))
             .route("/health/ready", get(operations::ready))
             .route("/metrics", get(operations::metrics))
             .route("/r/{id}", get(operations::short))
             .route("/.well-known/oauth-authorization-server", get(api::device::metadata))
+            .route("/openapi.json", get(api::openapi::served))
             .merge(pages::routes())
-            .fallback(pages::fault::nothing_here);
+            .fallback(pages::fault::nothing_here)
+            .method_not_allowed_fallback(pages::fault::not_so);
         web::around(routes, self.clone()).with_state(self.clone())
     }
 }

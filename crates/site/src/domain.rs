@@ -2,14 +2,17 @@
 
 mod access;
 mod account;
+mod dump;
 mod evidence;
 mod moderation;
 mod query;
 mod run;
 mod sign_in;
+mod suspicion;
 
 pub use access::Deed;
 pub use account::{NewToken, Role, Scope, Scopes, Session, TokenRow, User};
+pub use dump::{Dump, DumpFile};
 pub use evidence::{Evidence, EvidenceLevel};
 pub use moderation::{Action, ModerationEntry, NewProblem, Problem, ProblemKind};
 pub use query::{Cursor, FacetCount, Facets, Filters, Goal, ListCounts, RunList, RunQuery};
@@ -17,6 +20,7 @@ pub use run::{
     CellRow, GroupFacts, Headline, NewRun, Publication, Revision, RunRow, Shelf, Spread, StoredRun,
 };
 pub use sign_in::{Identity, NewDevice, Poll, Subject, WaitingDevice};
+pub use suspicion::{Kin, NewSuspicion, Suspicion, SuspicionKind};
 
 /// Milliseconds since 1970, UTC.
 pub type Millis = i64;

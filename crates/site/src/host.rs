@@ -2,6 +2,7 @@
 //! object store.
 
 mod backup;
+mod dump;
 mod migrate;
 mod move_files;
 
@@ -17,6 +18,7 @@ use crate::secret;
 use crate::start::{SiteError, open_store};
 
 pub use backup::{backup, restore};
+pub use dump::dump;
 pub use migrate::migrate;
 pub use move_files::{Copied, copy_artefacts};
 

@@ -37,6 +37,7 @@ mod canonical;
 mod clock;
 mod config;
 pub mod domain;
+mod dump;
 mod facts;
 pub mod host;
 pub mod log;
@@ -53,10 +54,12 @@ mod trust;
 mod web;
 
 pub use account::openid::OpenIdSettings;
+pub use api::openapi::document as openapi;
 pub use app::App;
 pub use artefacts::{
     ArtefactFolder, Artefacts, BucketStyle, Hash, KeySource, Keys, Reading, S3Artefacts, S3Error, S3Options,
 };
 pub use config::{Config, Limits, Rate, Storage};
+pub use dump::DumpError;
 pub use server::Server;
 pub use start::{SiteError, Started, open_store, start};

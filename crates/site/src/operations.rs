@@ -28,6 +28,11 @@ pub(crate) async fn short(Path(id): Path<String>) -> Result<Redirect, Problem> {
     Ok(Redirect::permanent(&format!("/runs/{id}")))
 }
 
+/// Where the API begins, with a slash too many.
+pub(crate) async fn api() -> Redirect {
+    Redirect::permanent("/api/v1")
+}
+
 /// Counters for Prometheus. They tell nothing of users, so anybody may read them.
 pub(crate) async fn metrics(State(app): State<App>) -> Response {
     let text = app.metrics.text();

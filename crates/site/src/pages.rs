@@ -5,12 +5,15 @@
 //! becomes a page where a reader asked ([`fault::for_readers`]).
 
 mod account;
+mod api;
 mod assets;
 mod compare;
 mod device;
+mod embed;
 mod entity;
 mod facets;
 pub(crate) mod fault;
+mod feed;
 mod frame;
 mod index;
 mod keeping;
@@ -25,6 +28,7 @@ mod run;
 mod run_files;
 mod scatter;
 mod series;
+mod sitemap;
 mod words;
 
 use axum::Router;
@@ -58,7 +62,9 @@ pub(crate) fn routes() -> Router<App> {
         .route("/methods/{version}", get(method::method))
         .route("/moderation", get(moderation::log))
         .route("/moderation/{number}/close", post(moderation::close))
+        .route("/moderation/suspicions/{number}/dismiss", post(moderation::dismiss))
         .route("/about", get(reading::about))
+        .route("/api", get(api::api))
         .route("/publish", get(reading::publish))
         .route("/sign-in", get(account::sign_in_page).post(account::sign_in))
         .route("/sign-in/start", get(account::start))
@@ -75,6 +81,12 @@ pub(crate) fn routes() -> Router<App> {
         .route("/device", get(device::page).post(device::answer))
         .route("/invitation/{code}", get(account::invitation).post(account::accept))
         .route("/assets/{hash}/{name}", get(assets::asset))
-        .route("/robots.txt", get(assets::robots))
+        .route("/robots.txt", get(sitemap::robots))
+        .route("/sitemap.xml", get(sitemap::index))
+        .route("/sitemap/{name}", get(sitemap::map))
+        .route("/llms.txt", get(reading::llms))
+        .route("/feed.atom", get(feed::feed))
+        .route("/embed/r/{id}", get(embed::embed))
+        .route("/oembed", get(embed::oembed))
         .layer(middleware::from_fn(pack::pack))
 }

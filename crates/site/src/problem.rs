@@ -5,7 +5,9 @@ use std::time::Duration;
 use axum::response::{IntoResponse, Response};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, StatusCode};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
 
 use crate::store::StoreError;
 
@@ -115,19 +117,41 @@ impl Problem {
 
     /// The body.
     pub(crate) fn body(&self) -> Value {
-        let mut body = json!({
-            "type": format!("urn:tokometer:problem:{}", self.code),
-            "title": self.status.canonical_reason().unwrap_or("Error"),
-            "status": self.status.as_u16(),
-            "code": self.code,
-            "detail": self.detail,
-            "hint": self.hint,
-        });
-        if let Value::Object(map) = &mut body {
-            map.extend(self.more.iter().map(|(name, value)| ((*name).to_owned(), value.clone())));
-        }
-        body
+        let body = ProblemBody {
+            kind: format!("urn:tokometer:problem:{}", self.code),
+            title: self.status.canonical_reason().unwrap_or("Error").to_owned(),
+            status: self.status.as_u16(),
+            code: self.code.to_owned(),
+            detail: self.detail.clone(),
+            hint: self.hint.clone(),
+            more: self.more.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect(),
+        };
+        serde_json::to_value(body).unwrap_or_default()
     }
+}
+
+/// A refusal as it is sent (RFC 9457).
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Refusal")]
+pub(crate) struct ProblemBody {
+    /// The code as a URN: `urn:tokometer:problem:not_found`.
+    #[serde(rename = "type")]
+    kind: String,
+    /// The status in words.
+    title: String,
+    /// The HTTP status.
+    #[schemars(range(min = 400, max = 599))]
+    status: u16,
+    /// A stable word for programs.
+    #[schemars(regex(pattern = "^[a-z0-9_]+$"))]
+    code: String,
+    /// What is wrong.
+    detail: String,
+    /// What to do.
+    hint: String,
+    /// More, by name: `missing`, `findings`, `reason`.
+    #[serde(flatten)]
+    more: serde_json::Map<String, Value>,
 }
 
 fn seconds(time: Duration) -> u64 {

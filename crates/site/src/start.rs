@@ -9,6 +9,7 @@ use crate::account::ensure_admin;
 use crate::app::App;
 use crate::artefacts::{self, S3Error};
 use crate::config::Config;
+use crate::dump::DumpError;
 use crate::secret::NoRandomness;
 use crate::server::Server;
 use crate::store::{Store, StoreError};
@@ -52,6 +53,9 @@ pub enum SiteError {
     /// No secret can be made.
     #[error(transparent)]
     Randomness(#[from] NoRandomness),
+    /// A dump could not be made.
+    #[error(transparent)]
+    Dump(#[from] DumpError),
     /// The folder has no site.
     #[error("{path} has no site; `tokometer serve --data {path}` makes one")]
     NoSite {

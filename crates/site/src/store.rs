@@ -9,6 +9,7 @@ mod artefacts;
 mod counts;
 mod database;
 mod devices;
+mod dumps;
 mod facets;
 mod groups;
 mod held;
@@ -20,6 +21,7 @@ mod publish;
 mod rows;
 mod sessions;
 mod sql;
+mod suspicions;
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};

@@ -6,6 +6,7 @@ use crate::app::App;
 use crate::artefacts::Hash;
 use crate::clock;
 use crate::domain::Millis;
+use crate::dump;
 
 /// How often.
 const EVERY: Duration = Duration::from_secs(600);
@@ -13,17 +14,26 @@ const EVERY: Duration = Duration::from_secs(600);
 /// How long the key of an upload is known. Where several servers share a database, each of them clears away.
 const KEYS_HOLD_MS: Millis = 7 * 86_400_000;
 
-/// Clears away, again and again, files that nobody came to need, and keys of uploads that nobody will repeat.
+/// Clears away, again and again, files that nobody came to need and keys of uploads that nobody will repeat, and makes
+/// the dump of the day.
 pub(crate) async fn keep(app: App) {
     let mut ticks = tokio::time::interval(EVERY);
     loop {
         ticks.tick().await;
-        if let Err(error) = loose_files(&app).await {
-            tracing::warn!(%error, "loose files could not be cleared away");
-        }
-        if let Err(error) = app.store.forget_keys(clock::now() - KEYS_HOLD_MS).await {
-            tracing::warn!(%error, "keys of old uploads could not be cleared away");
-        }
+        once(&app).await;
+    }
+}
+
+/// Does it once.
+pub(crate) async fn once(app: &App) {
+    if let Err(error) = loose_files(app).await {
+        tracing::warn!(%error, "loose files could not be cleared away");
+    }
+    if let Err(error) = app.store.forget_keys(clock::now() - KEYS_HOLD_MS).await {
+        tracing::warn!(%error, "keys of old uploads could not be cleared away");
+    }
+    if let Err(error) = dump::keep(app).await {
+        tracing::warn!(%error, "the dump of the day could not be made");
     }
 }
 

@@ -9,6 +9,7 @@ mod evidence;
 mod identity;
 mod prints;
 pub(crate) mod replicates;
+pub(crate) mod suspicion;
 
 pub(crate) use check::{Checked, check, document, files};
-pub(crate) use identity::{text_of, words};
+pub(crate) use identity::{SAID, SAID_SOMETHING, text_of, words};

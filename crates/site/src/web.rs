@@ -1,10 +1,12 @@
 //! What is around every answer: an id, the log, limits of time and number, headers that bind browsers.
 
 pub(crate) mod body;
+pub(crate) mod cached;
 pub(crate) mod client;
 pub(crate) mod headers;
 pub(crate) mod limits;
 pub(crate) mod metrics;
+pub(crate) mod path;
 pub(crate) mod track;
 
 use axum::Router;

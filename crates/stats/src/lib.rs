@@ -28,7 +28,7 @@ pub use batch::{MeanInterval, batch_means, effective_count, lag1, repeat_interva
 pub use bootstrap::{BootstrapInterval, RESAMPLES, cluster_bootstrap, geometric_mean_interval};
 pub use change::change_points;
 pub use distribution::t_quantile;
-pub use order::{MedianInterval, mean, median, median_interval, percentile, sorted};
+pub use order::{MedianInterval, mean, median, median_deviation, median_interval, percentile, sorted};
 pub use proportion::{
     EARLY_STOPPING_CONFIDENCE, PercentileBound, ProportionInterval, clopper_pearson, percentile_bound,
     percentile_needs, proportion_at_least,

@@ -39,6 +39,17 @@ pub fn median(sorted: &[f64]) -> Option<f64> {
     percentile(sorted, 0.5)
 }
 
+/// The median of the distances from the median (MAD), of sorted values.
+///
+/// Times 1.4826 it estimates the standard deviation of normal values, and half of the values can be anything before it
+/// says nothing: Rousseeuw and Croux, "Alternatives to the median absolute deviation", Journal of the American
+/// Statistical Association 88 (1993).
+pub fn median_deviation(values: &[f64]) -> Option<f64> {
+    let centre = median(values)?;
+    let distances: Vec<f64> = values.iter().map(|value| (value - centre).abs()).collect();
+    median(&sorted(&distances))
+}
+
 /// An interval of the median that makes no assumption about the distribution.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MedianInterval {

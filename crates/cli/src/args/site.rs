@@ -104,6 +104,14 @@ pub(crate) enum SiteCommand {
         #[command(flatten)]
         data: DataArgs,
     },
+    /// Write the public tables as Parquet files, with their licence and what their columns are
+    Dump {
+        /// The folder to write runs.parquet, cells.parquet and dump.json to
+        #[arg(long, value_name = "DIR", default_value = "dump")]
+        out: PathBuf,
+        #[command(flatten)]
+        data: DataArgs,
+    },
     /// Copy the whole site to a new folder, also while it serves
     Backup {
         /// The folder to make

@@ -50,6 +50,10 @@ async fn command(command: SiteCommand) -> anyhow::Result<u8> {
             host::disable(&config(data)?, &user, &reason).await?;
             out::say(&format!("the account {user} is closed"));
         }
+        SiteCommand::Dump { out: to, data } => {
+            let done = host::dump(&config(data)?, &to).await?;
+            out::say(&format!("{done} are in {}", to.display()));
+        }
         SiteCommand::Backup { to, data, storage } => {
             let config = Config { storage: storage.storage()?, ..config(data)? };
             let done = host::backup(&config, &to).await?;

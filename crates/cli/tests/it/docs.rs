@@ -3,10 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::support::simulated;
+use tokometer_record::RunFolder;
+
+use crate::support::{Watched, simulated};
 
 /// Stands in the book for a server's address.
 const SERVER: &str = "gpu1:8000";
+/// Stands in the book for a site's address.
+const SITE: &str = "127.0.0.1:8787";
 /// Windows that are short enough for a test.
 const SHORT: &str = "--duration 1s";
 
@@ -24,11 +28,15 @@ fn commands_of_the_book_run() {
 fn follow(page: &Path) -> usize {
     let text = std::fs::read_to_string(page).unwrap();
     let commands = commands_of(&text);
-    let needs_site = |command: &String| of_site(command);
-    if commands.is_empty() || (cfg!(not(feature = "site")) && commands.iter().any(needs_site)) {
+    let asks_a_site = commands.iter().any(|command| command.contains(SITE));
+    let needs_feature = asks_a_site || commands.iter().any(|command| of_site(command));
+    if commands.is_empty() || (needs_feature && !cfg!(feature = "site")) {
         return 0;
     }
-    let reader = Reader::new();
+    let mut reader = Reader::new();
+    if asks_a_site {
+        reader.start_site();
+    }
     for _ in 0..runs_needed(&text) {
         reader.must_run(&format!("tokometer run {SERVER} --contexts 8k --concurrency 1,2 --yes"));
     }
@@ -82,15 +90,27 @@ fn links_lead_somewhere_and_the_summary_is_whole() {
 struct Reader {
     folder: tempfile::TempDir,
     server: tokometer_sim::Running,
+    /// A site of the reader's own, where the page speaks of one: its address and its process.
+    site: Option<(String, Watched)>,
 }
 
 impl Reader {
+    #[cfg(feature = "site")]
+    fn start_site(&mut self) {
+        let (process, url) = crate::site::serve(&self.folder.path().join("site"), "127.0.0.1:0");
+        self.site = Some((url.trim_start_matches("http://").to_owned(), process));
+    }
+
+    /// Pages that speak of a site are passed over.
+    #[cfg(not(feature = "site"))]
+    fn start_site(&mut self) {}
+
     fn new() -> Reader {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join("bin")).unwrap();
         std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_tokometer"), folder.path().join("bin/tokometer"))
             .unwrap();
-        Reader { folder, server: simulated(None) }
+        Reader { folder, server: simulated(None), site: None }
     }
 
     fn must_run(&self, command: &str) {
@@ -105,6 +125,8 @@ impl Reader {
             .current_dir(self.folder.path())
             .env("PATH", path)
             .env("TOKOMETER_CALIBRATION", self.folder.path().join("calibration.json"))
+            .env("TOKOMETER_SITE_DATA", self.folder.path().join("site"))
+            .env_remove("TOKOMETER_TOKEN")
             .env_remove("OPENAI_API_KEY")
             .output()
             .unwrap();
@@ -140,7 +162,15 @@ impl Reader {
     /// The command with what a reader would put in the place of its examples.
     fn filled_in(&self, command: &str) -> String {
         let mut line = command.replace(SERVER, &self.server.addr().to_string());
+        if let Some((address, _)) = &self.site {
+            line = line.replace(SITE, address);
+        }
         let runs = self.runs();
+        if line.contains("<run>") {
+            let newest = runs.last().unwrap_or_else(|| panic!("{command} needs a run"));
+            let record = RunFolder::open(&self.folder.path().join(newest)).unwrap();
+            line = line.replace("<run>", &record.load_run().unwrap().id);
+        }
         for (example, run) in
             [("runs/<base>", runs.first()), ("runs/<new>", runs.last()), ("runs/<id>", runs.last())]
         {

@@ -57,7 +57,7 @@ impl Site {
     }
 }
 
-fn serve(data: &Path, listen: &str) -> (Watched, String) {
+pub(crate) fn serve(data: &Path, listen: &str) -> (Watched, String) {
     let mut command = tokometer();
     command.args(["serve", "--listen", listen, "--data"]).arg(data);
     let mut process = Watched::start_on_stdout(&mut command);

@@ -2,13 +2,17 @@
 
 use axum::Json;
 use axum::body::Body;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::response::{IntoResponse, Response};
+use axum::routing::{get as getting, post, put as putting};
+use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, ETAG};
-use http::{HeaderMap, StatusCode};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use http::{HeaderMap, Method, StatusCode};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
 
+use super::operation::{Content, Operation, Parameter};
 use crate::account::Caller;
 use crate::app::App;
 use crate::artefacts::Hash;
@@ -16,16 +20,55 @@ use crate::clock;
 use crate::domain::Deed;
 use crate::problem::Problem;
 use crate::web::body;
+use crate::web::cached::{cached, is_known};
 use crate::web::limits::Doing;
+use crate::web::path::InPath;
 
 /// Hashes that one question may name.
 const MOST: usize = 4000;
 
-#[derive(Deserialize)]
+/// Kind of the files.
+const KIND: &str = "application/vnd.apache.parquet";
+
+/// Files that a run names.
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Wanted {
+struct Wanted {
+    /// Their SHA-256.
+    #[schemars(length(max = 4000), inner(regex(pattern = "^[0-9a-f]{64}$")))]
     sha256: Vec<String>,
 }
+
+/// Those of them that have to be sent.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Missing {
+    /// Their SHA-256.
+    missing: Vec<String>,
+}
+
+pub(super) fn operations() -> Vec<Operation> {
+    vec![
+        Operation::new(Method::POST, "/artefacts:missing", post(missing), "Which files have to be sent")
+            .needs(Deed::Publish)
+            .takes::<Wanted>("Hashes, at most 4000.", json!({"sha256": [EXAMPLE]}))
+            .gives::<Missing>(200, "Those that are not here."),
+        Operation::new(Method::PUT, "/artefacts/{sha256}", putting(put), "Send a file")
+            .text("A trace, or the series of the machine, before the run that names it. Sending it again does no harm.")
+            .needs(Deed::Publish)
+            .with(Parameter::sha256())
+            .takes_content(&[KIND, "application/octet-stream"], Content::Bytes, "The file as it is.")
+            .gives_content(201, "It is here.", Vec::new()),
+        Operation::new(Method::GET, "/artefacts/{sha256}", getting(get), "A file of a published run")
+            .with(Parameter::sha256())
+            .gives_content(200, "The file.", vec![(KIND, Content::Bytes)])
+            .header("ETag", "Its SHA-256.")
+            .gives_content(304, "It is the one that If-None-Match names.", Vec::new())
+            .refuses(404, "No run that is shown names such a file."),
+    ]
+}
+
+/// A hash for examples: that of nothing.
+const EXAMPLE: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
 /// Which of these files have to be sent.
 pub(crate) async fn missing(
@@ -33,22 +76,23 @@ pub(crate) async fn missing(
     caller: Caller,
     headers: HeaderMap,
     body: Body,
-) -> Result<Json<Value>, Problem> {
+) -> Result<Json<Missing>, Problem> {
     caller.may(Deed::Publish)?;
     let limits = &app.config.limits;
+    body::is_json(&headers)?;
     let bytes = body::unpack(&headers, body, limits.document_bytes, MOST * 70, limits).await?;
     let wanted: Wanted = body::json(&bytes)?;
     if wanted.sha256.len() > MOST || wanted.sha256.iter().any(|text| Hash::parse(text).is_none()) {
         return Err(Problem::bad("bad_hash", "not a list of SHA-256 in hex", "send {\"sha256\": [\"…\"]}"));
     }
-    Ok(Json(json!({ "missing": app.store.missing_artefacts(&wanted.sha256).await? })))
+    Ok(Json(Missing { missing: app.store.missing_artefacts(&wanted.sha256).await? }))
 }
 
 /// Takes a file. Sending it again does no harm.
 pub(crate) async fn put(
     State(app): State<App>,
     caller: Caller,
-    Path(sha256): Path<String>,
+    InPath(sha256): InPath<String>,
     headers: HeaderMap,
     body: Body,
 ) -> Result<StatusCode, Problem> {
@@ -72,8 +116,12 @@ pub(crate) async fn put(
             "publish the runs that they belong to; what no run names is cleared away after a day",
         ));
     }
+    body::is_of(&headers, &[KIND, "application/octet-stream"])?;
     let Ok(_room) = app.receiving.acquire().await else { return Err(Problem::unavailable()) };
     let content = body::read(&headers, body, limits.artefact_bytes, limits).await?;
+    if content.is_empty() {
+        return Err(Problem::bad("no_body", "there is no file in the request", "send its bytes as the body"));
+    }
     if Hash::of(&content) != name {
         return Err(Problem::refused(
             "hash_differs",
@@ -89,18 +137,26 @@ pub(crate) async fn put(
 }
 
 /// A file of a published run.
-pub(crate) async fn get(State(app): State<App>, Path(sha256): Path<String>) -> Result<Response, Problem> {
+pub(crate) async fn get(
+    State(app): State<App>,
+    InPath(sha256): InPath<String>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
     let nothing = || Problem::not_found("file of a published run");
     let name = Hash::parse(&sha256).ok_or_else(nothing)?;
     if !app.store.is_published_artefact(name.as_str()).await? {
         return Err(nothing());
     }
+    let (tag, cache) = (format!("\"{}\"", name.as_str()), "public, max-age=31536000, immutable");
+    if is_known(&headers, &tag, None) {
+        return Ok(cached(&headers, KIND, cache, name.as_str(), None, Bytes::new).into_response());
+    }
     let found = app.artefacts.open(&name).await?.ok_or_else(nothing)?;
     let headers = [
-        (CONTENT_TYPE, "application/vnd.apache.parquet".to_owned()),
+        (CONTENT_TYPE, KIND.to_owned()),
         (CONTENT_LENGTH, found.bytes.to_string()),
-        (CACHE_CONTROL, "public, max-age=31536000, immutable".to_owned()),
-        (ETAG, format!("\"{}\"", name.as_str())),
+        (CACHE_CONTROL, cache.to_owned()),
+        (ETAG, tag),
     ];
     Ok((headers, found.body).into_response())
 }

@@ -4,16 +4,20 @@ use axum::Json;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
+use axum::routing::post;
 use bytes::Bytes;
-use http::{HeaderMap, StatusCode};
-use serde_json::{Value, json};
+use http::{HeaderMap, Method, StatusCode};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::json;
 use tokometer_record::store::sha256;
 use tokometer_record::verification::Level;
 
+use super::operation::{Content, Operation, Parameter};
 use crate::account::Caller;
 use crate::app::App;
 use crate::clock;
-use crate::domain::{Action, Deed, NewRun, Publication, RunRow};
+use crate::domain::{Action, Deed, Evidence, NewRun, Publication, RunRow, Shelf};
 use crate::facts;
 use crate::problem::Problem;
 use crate::trust::{self, Checked};
@@ -27,20 +31,117 @@ const KEY_LENGTH: usize = 100;
 /// Warnings that an answer names.
 const NAMED: usize = 50;
 
+/// What became of an upload.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Published {
+    /// What was done.
+    outcome: Outcome,
+    /// The run's id.
+    id: String,
+    /// Address of its page.
+    url: String,
+    /// Where it is listed.
+    shelf: Shelf,
+    /// What stands behind its numbers.
+    evidence: Standing,
+    /// SHA-256 of the document (RFC 8785).
+    content_sha256: String,
+    /// What looks odd in it, at most 50.
+    warnings: Vec<Warning>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Outcome {
+    /// It would be taken; nothing was kept.
+    Valid,
+    /// It is published.
+    Created,
+    /// It was there already.
+    Replayed,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Standing {
+    /// The level: T0 to T3.
+    #[schemars(regex(pattern = "^T[0-3]$"))]
+    level: &'static str,
+    /// The level in words.
+    words: &'static str,
+    /// One sentence for each thing that was found.
+    reasons: Vec<String>,
+}
+
+impl Standing {
+    fn of(evidence: &Evidence) -> Standing {
+        Standing {
+            level: evidence.level.code(),
+            words: evidence.level.words(),
+            reasons: evidence.reasons.clone(),
+        }
+    }
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Warning {
+    /// The cell; null for the whole run.
+    cell: Option<String>,
+    /// What looks odd.
+    text: String,
+}
+
+/// What of uploads is the same with both.
+fn upload(operation: Operation) -> Operation {
+    operation
+        .needs(Deed::Publish)
+        .takes_content(
+            &["application/json"],
+            Content::Document("run"),
+            "A run.json, plain or with Content-Encoding zstd or gzip. The files that it names must be here.",
+        )
+        .refuses(409, "Files are missing (`missing_files`), or the run is there in another form.")
+}
+
+pub(super) fn operations() -> Vec<Operation> {
+    let key = json!({"type": "string", "minLength": 1, "maxLength": KEY_LENGTH, "pattern": "^[!-~]+$"});
+    let example = json!("6f1c1c5e-0b0e-4f3c-9a52-1f8f3a6f7d10");
+    vec![
+        upload(Operation::new(
+            Method::POST,
+            "/runs:validate",
+            post(validate),
+            "Try a run without publishing it",
+        ))
+        .text("Does all that publishing does, and keeps nothing.")
+        .gives::<Published>(200, "It would be taken."),
+        upload(Operation::new(Method::POST, "/runs", post(publish), "Publish a run"))
+            .text("Every number is computed again from the traces; a record that differs is refused (422).")
+            .with(Parameter::header(
+                "Idempotency-Key",
+                "A key of your own: a retry with the same key and body leads to the same run.",
+                key,
+                example,
+            ))
+            .gives::<Published>(200, "It was there already: the same run, or the same key.")
+            .gives::<Published>(201, "It is published.")
+            .header("Location", "Address of its page."),
+    ]
+}
+
 /// Does all that publishing does, and keeps nothing.
-pub(crate) async fn validate(
+async fn validate(
     State(app): State<App>,
     caller: Caller,
     headers: HeaderMap,
     body: Body,
-) -> Result<Json<Value>, Problem> {
+) -> Result<Json<Published>, Problem> {
     let bytes = receive(&app, &caller, &headers, body).await?;
     let (row, checked) = check(&app, &caller, bytes).await?;
-    Ok(Json(answer(&app, &row, &checked, "valid")))
+    Ok(Json(answer(&app, &row, &checked, Outcome::Valid)))
 }
 
 /// Publishes a run whose files are there.
-pub(crate) async fn publish(
+async fn publish(
     State(app): State<App>,
     caller: Caller,
     headers: HeaderMap,
@@ -70,7 +171,7 @@ async fn take(
         return if before == body_sha256 { replayed(app, &run_id).await } else { Err(key_reused()) };
     }
     let (row, checked) = check(app, caller, bytes).await?;
-    let answer = answer(app, &row, &checked, "created");
+    let answer = answer(app, &row, &checked, Outcome::Created);
     let id = row.id.clone();
     let new = NewRun {
         user_id: caller.user.id.clone(),
@@ -113,6 +214,7 @@ async fn receive(app: &App, caller: &Caller, headers: &HeaderMap, body: Body) ->
     app.limiter
         .take(Doing::Uploading, caller.whose(), limits.uploads)
         .map_err(|wait| Problem::too_many("uploads", wait))?;
+    body::is_json(headers)?;
     body::unpack(headers, body, limits.run_bytes, limits.document_bytes, limits).await
 }
 
@@ -129,35 +231,31 @@ async fn check(app: &App, caller: &Caller, bytes: Bytes) -> Result<(RunRow, Chec
     Ok((row, checked))
 }
 
-fn answer(app: &App, row: &RunRow, checked: &Checked, outcome: &str) -> Value {
+fn answer(app: &App, row: &RunRow, checked: &Checked, outcome: Outcome) -> Published {
     let findings = &checked.verification;
-    let warnings: Vec<Value> = findings
+    let warnings = findings
         .of_level(Level::Warning)
         .take(NAMED)
-        .map(|finding| json!({"cell": finding.cell, "text": finding.text}))
+        .map(|finding| Warning { cell: finding.cell.clone(), text: finding.text.clone() })
         .collect();
-    json!({
-        "outcome": outcome,
-        "id": row.id,
-        "url": format!("{}/runs/{}", app.config.url(), row.id),
-        "shelf": row.shelf,
-        "evidence": {"level": row.evidence.level.code(), "words": row.evidence.level.words(), "reasons": row.evidence.reasons},
-        "content_sha256": row.content_sha256,
-        "warnings": warnings,
-    })
+    Published { warnings, ..of_row(app, row, outcome) }
+}
+
+fn of_row(app: &App, row: &RunRow, outcome: Outcome) -> Published {
+    Published {
+        outcome,
+        id: row.id.clone(),
+        url: format!("{}/runs/{}", app.config.url(), row.id),
+        shelf: row.shelf,
+        evidence: Standing::of(&row.evidence),
+        content_sha256: row.content_sha256.clone(),
+        warnings: Vec::new(),
+    }
 }
 
 async fn replayed(app: &App, run_id: &str) -> Result<(Response, &'static str), Problem> {
     let row = app.store.row(run_id).await?.ok_or_else(Problem::internal)?;
-    let answer = json!({
-        "outcome": "replayed",
-        "id": row.id,
-        "url": format!("{}/runs/{}", app.config.url(), row.id),
-        "shelf": row.shelf,
-        "evidence": {"level": row.evidence.level.code(), "words": row.evidence.level.words(), "reasons": row.evidence.reasons},
-        "content_sha256": row.content_sha256,
-        "warnings": [],
-    });
+    let answer = of_row(app, &row, Outcome::Replayed);
     Ok(((StatusCode::OK, Json(answer)).into_response(), "replayed"))
 }
 

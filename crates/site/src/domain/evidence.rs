@@ -1,9 +1,10 @@
 //! What stands behind the numbers of a run. It is computed, never claimed.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A rung of the ladder. Each needs all below it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EvidenceLevel {
     /// T0: numbers as they were given; no trace, or figures that the hardware can hardly reach. Not ranked.
@@ -52,7 +53,7 @@ impl EvidenceLevel {
 }
 
 /// A level with what it rests on.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Evidence {
     /// The level.
     pub level: EvidenceLevel,

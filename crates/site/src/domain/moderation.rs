@@ -2,12 +2,13 @@
 
 use std::str::FromStr;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Millis;
 
 /// What a moderator, an owner or the site itself did. The log of it is public.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
     /// A run was taken down; its address shows a tombstone.
@@ -59,22 +60,25 @@ impl FromStr for Action {
 }
 
 /// One line of the log.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ModerationEntry {
     /// When.
+    #[serde(serialize_with = "crate::clock::as_text")]
+    #[schemars(with = "String", extend("format" = "date-time"))]
     pub at: Millis,
     /// Who: a handle, or `site`.
     pub actor: String,
     /// What.
     pub action: Action,
     /// To which run.
+    #[serde(rename = "run")]
     pub run_id: Option<String>,
     /// Why.
     pub reason: String,
 }
 
 /// What a report is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ProblemKind {
     /// A number that can't be right.
@@ -140,7 +144,7 @@ pub struct NewProblem {
 }
 
 /// A report of a problem.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Problem {
     /// Its number.
     pub id: i64,
@@ -149,6 +153,8 @@ pub struct Problem {
     /// The cell's name, if it is about one.
     pub cell: Option<String>,
     /// When it came.
+    #[serde(serialize_with = "crate::clock::as_text")]
+    #[schemars(with = "String", extend("format" = "date-time"))]
     pub at: Millis,
     /// Handle of who reported; none for a reader without an account.
     pub reporter: Option<String>,
@@ -157,6 +163,8 @@ pub struct Problem {
     /// What was seen.
     pub text: String,
     /// When it was closed.
+    #[serde(serialize_with = "crate::clock::as_text_or_null")]
+    #[schemars(with = "Option<String>", extend("format" = "date-time"))]
     pub closed_at: Option<Millis>,
     /// What came of it.
     pub resolution: Option<String>,

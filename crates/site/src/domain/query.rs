@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Millis;
@@ -10,7 +11,9 @@ use super::evidence::EvidenceLevel;
 use super::run::{RunRow, Shelf};
 
 /// What a list is sorted by.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Goal {
     /// Most users at the default limits.
@@ -213,7 +216,7 @@ pub struct RunList {
 }
 
 /// How many rows of the list have a value, with all *other* facets' filters in force.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct FacetCount {
     /// The value, as in the address.
     pub value: String,
@@ -224,7 +227,7 @@ pub struct FacetCount {
 }
 
 /// The counts of every facet, most first, and of the whole.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Facets {
     /// Rows with all filters in force.
     pub total: u64,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
+use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 use tokometer_record::{Run, Verification};
 
@@ -10,7 +11,7 @@ use super::evidence::{Evidence, EvidenceLevel};
 use super::{Goal, Millis};
 
 /// Where a run is listed.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Shelf {
     /// Measured, and computed again here: in rankings.
@@ -59,7 +60,7 @@ impl FromStr for Shelf {
 }
 
 /// A figure of a run that rankings go by, with its 95 % interval where there is one.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Headline {
     /// The estimate.
     pub value: f64,
@@ -70,7 +71,7 @@ pub struct Headline {
 }
 
 /// What the runs of a group say together about one figure.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Spread {
     /// Runs that have the figure.
     pub n: u32,
@@ -83,7 +84,8 @@ pub struct Spread {
 }
 
 /// A run in a list.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(transform = in_part)]
 pub struct RunRow {
     /// UUID.
     pub id: String,
@@ -94,10 +96,16 @@ pub struct RunRow {
     /// Where it is listed.
     pub shelf: Shelf,
     /// When it was measured; null where an import does not tell.
+    #[serde(serialize_with = "crate::clock::as_text_or_null")]
+    #[schemars(with = "Option<String>", extend("format" = "date-time"))]
     pub measured_at: Option<Millis>,
     /// When it was published.
+    #[serde(serialize_with = "crate::clock::as_text")]
+    #[schemars(with = "String", extend("format" = "date-time"))]
     pub published_at: Millis,
     /// When its newest revision came.
+    #[serde(serialize_with = "crate::clock::as_text")]
+    #[schemars(with = "String", extend("format" = "date-time"))]
     pub revised_at: Millis,
     /// Why it was taken down.
     pub withdrawn_reason: Option<String>,
@@ -155,6 +163,11 @@ pub struct RunRow {
     pub spread: BTreeMap<Goal, Spread>,
 }
 
+/// Who asks for some fields of a list gets these alone, so none of them has to be there.
+fn in_part(schema: &mut Schema) {
+    schema.remove("required");
+}
+
 impl RunRow {
     /// The figure that a goal goes by.
     pub fn figure(&self, goal: Goal) -> Option<f64> {
@@ -171,17 +184,19 @@ impl RunRow {
 }
 
 /// A cell in a list.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct CellRow {
     /// `decode-8192-32`.
     pub name: String,
     /// `prefill` or `decode`.
+    #[schemars(with = "tokometer_record::Phase")]
     pub phase: &'static str,
     /// Context by label, tokens.
     pub context: u64,
     /// Requests at once.
     pub concurrency: u32,
     /// The verdict's word.
+    #[schemars(with = "tokometer_record::Status")]
     pub status: &'static str,
     /// Total rate, tok/s.
     pub total: Option<Headline>,

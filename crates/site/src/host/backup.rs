@@ -64,6 +64,8 @@ pub async fn restore(from: &Path, config: &Config) -> Result<String, SiteError> 
         Ok(target) => files(&store, &source, &*target).await,
         Err(error) => Err(error),
     };
+    // Dumps are no part of a backup: they are made anew.
+    store.forget_dumps(0).await?;
     store.close().await;
     let done = done?;
     fs::rename(&begun, config.database())

@@ -59,8 +59,3 @@ pub(super) async fn asset(Path((hash, name)): Path<(String, String)>) -> Result<
     let cache = if is_this { "public, max-age=31536000, immutable" } else { "no-cache" };
     Ok(([(CONTENT_TYPE, *kind), (CACHE_CONTROL, cache)], content.as_str()).into_response())
 }
-
-/// Robots may read everything but what has endless addresses.
-pub(super) async fn robots() -> &'static str {
-    "User-agent: *\nDisallow: /compare\nDisallow: /*?\n"
-}

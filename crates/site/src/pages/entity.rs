@@ -235,7 +235,8 @@ async fn one(
         description: format!("{name}: measured speeds of {} set-ups.", facets.total),
         title: name.to_owned(),
         path: address,
-        image: None,
+        feed: super::feed::address(&query),
+        ..About::default()
     };
     Frame::new(app, visitor, kind.here(), &about)?.page(StatusCode::OK, name, &page)
 }

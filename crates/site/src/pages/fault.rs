@@ -28,6 +28,16 @@ pub(crate) async fn nothing_here() -> Problem {
     Problem::not_found("page")
 }
 
+/// An address that is there, called in a way that it does not know; the header `Allow` says which it does.
+pub(crate) async fn not_so() -> Problem {
+    Problem::new(
+        StatusCode::METHOD_NOT_ALLOWED,
+        "method_not_allowed",
+        "this address can't be called in this way",
+        "the header Allow says how; /openapi.json describes each",
+    )
+}
+
 /// Puts a page in the place of a refusal that a reader would get.
 pub(crate) async fn for_readers(State(app): State<App>, request: Request, next: Next) -> Response {
     let path = request.uri().path();

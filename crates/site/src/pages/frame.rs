@@ -36,6 +36,10 @@ pub(super) struct About {
     pub(super) image: Option<String>,
     /// Its title for those who share it; empty: none.
     pub(super) title: String,
+    /// What its feed is narrowed to; empty: the feed of everything.
+    pub(super) feed: String,
+    /// Path of its run's page, where it can be put into other pages; empty: it can't.
+    pub(super) embed: String,
 }
 
 #[derive(Template)]

@@ -104,7 +104,8 @@ pub(super) async fn index(
         } else {
             String::new()
         },
-        image: None,
+        feed: super::feed::address(&query),
+        ..About::default()
     };
     Frame::new(&app, &visitor, Here::Runs, &about)?.page(StatusCode::OK, &title(&query), &page)
 }

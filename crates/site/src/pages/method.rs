@@ -65,7 +65,7 @@ pub(super) async fn method(
         description: format!("What tokometer measures and how: the method, version {version}."),
         path: format!("/methods/{version}"),
         title: text.title.clone(),
-        image: None,
+        ..About::default()
     };
     let page = MethodPage { text, version: &version, newest };
     Frame::new(&app, &visitor, Here::About, &about)?.page(StatusCode::OK, &text.title, &page)

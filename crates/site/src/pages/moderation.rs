@@ -11,7 +11,7 @@ use crate::account::{Form, Visitor};
 use crate::api;
 use crate::app::App;
 use crate::clock;
-use crate::domain::{Action, Deed, ModerationEntry, NewProblem, RunRow, Session};
+use crate::domain::{Action, Deed, ModerationEntry, NewProblem, RunRow, Session, Suspicion};
 use crate::problem::Problem;
 use crate::trust;
 use crate::web::client::Client;
@@ -51,6 +51,39 @@ impl Line {
     }
 }
 
+/// A run that is worth a look.
+struct Odd {
+    number: i64,
+    day: String,
+    kind: &'static str,
+    run: (String, String),
+    /// A run to compare it with, and the comparison.
+    other: Option<(String, String)>,
+    comparison: String,
+    text: String,
+}
+
+impl Odd {
+    fn of(one: Suspicion) -> Odd {
+        let link = links::run(&one.run_id);
+        Odd {
+            number: one.id,
+            day: words::day(one.found_at),
+            kind: one.kind.words(),
+            comparison: one
+                .other_id
+                .as_ref()
+                .map(|other| {
+                    format!("/compare?runs={},{}", links::segment(other), links::segment(&one.run_id))
+                })
+                .unwrap_or_default(),
+            other: one.other_id.map(|id| (links::run(&id), id)),
+            run: (link, one.run_id),
+            text: one.text,
+        }
+    }
+}
+
 /// A report that waits for a moderator.
 struct Open {
     number: i64,
@@ -67,6 +100,7 @@ struct Open {
 struct LogPage<'a> {
     lines: Vec<Line>,
     open: Vec<Open>,
+    odd: Vec<Odd>,
     form_key: &'a str,
 }
 
@@ -84,8 +118,9 @@ struct Tombstone<'a> {
 /// The public log; for moderators with the reports that wait for them.
 pub(super) async fn log(State(app): State<App>, visitor: Visitor) -> Result<Response, Problem> {
     let lines = app.store.moderation_log(None, LINES).await?.into_iter().map(Line::of).collect();
-    let mut open = Vec::new();
+    let (mut open, mut odd) = (Vec::new(), Vec::new());
     if moderates(&visitor) {
+        odd = app.store.suspicions(LINES).await?.into_iter().map(Odd::of).collect();
         open = app
             .store
             .problems(None, true, LINES)
@@ -107,7 +142,7 @@ pub(super) async fn log(State(app): State<App>, visitor: Visitor) -> Result<Resp
         path: "/moderation".to_owned(),
         ..About::default()
     };
-    let page = LogPage { lines, open, form_key: visitor.form_key() };
+    let page = LogPage { lines, open, odd, form_key: visitor.form_key() };
     Frame::new(&app, &visitor, Here::Elsewhere, &about)?.page(StatusCode::OK, "Moderation log", &page)
 }
 
@@ -188,6 +223,18 @@ pub(super) async fn close(
     let reason = reason(&form)?;
     let entry = entry(session, Action::ProblemClosed, None, reason.clone());
     app.store.close_problem(number, &reason, &entry).await?;
+    Ok(Redirect::to("/moderation").into_response())
+}
+
+/// Puts a suspicion aside: a moderator.
+pub(super) async fn dismiss(
+    State(app): State<App>,
+    Path(number): Path<String>,
+    form: Form,
+) -> Result<Response, Problem> {
+    let session = form.visitor.may(Deed::CloseReports)?;
+    let number = number.parse().map_err(|_| Problem::not_found("suspicion of this number"))?;
+    app.store.dismiss(number, &session.user.handle, &reason(&form)?, clock::now()).await?;
     Ok(Redirect::to("/moderation").into_response())
 }
 

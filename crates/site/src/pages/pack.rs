@@ -51,7 +51,9 @@ pub(super) async fn pack(request: Request, next: Next) -> Response {
 
 fn is_text(headers: &HeaderMap) -> bool {
     let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-    let is_text = ["text/", "application/json", "image/svg"].iter().any(|start| kind.starts_with(start));
+    let is_text = ["text/", "application/json", "application/xml", "application/atom+xml", "image/svg"]
+        .iter()
+        .any(|start| kind.starts_with(start));
     is_text && !headers.contains_key(CONTENT_ENCODING)
 }
 

@@ -13,7 +13,7 @@ use tokometer_report::{Assets, Shell};
 use super::assets::ASSETS;
 use super::frame::{About, Frame, Here, render};
 use super::rows::{self, Row};
-use super::{links, moderation, words};
+use super::{embed, links, moderation, words};
 use crate::account::Visitor;
 use crate::app::App;
 use crate::artefacts::Hash;
@@ -81,6 +81,7 @@ struct After<'a> {
     link: &'a str,
     title: &'a str,
     url: String,
+    frame: String,
     replicates: Option<String>,
     replicates_note: String,
     series: String,
@@ -164,7 +165,9 @@ fn about(stored: &StoredRun) -> About {
         description: said.join("; "),
         title: row.title.clone(),
         image: Some(format!("{link}/card.png")),
+        embed: link.clone(),
         path: link,
+        ..About::default()
     }
 }
 
@@ -234,6 +237,7 @@ async fn after(app: &App, visitor: &Visitor, stored: &StoredRun, link: &str) -> 
         link,
         title: &row.title,
         url: app.config.url(),
+        frame: embed::snippet(&app.config.url(), row, embed::WIDTH, embed::HEIGHT),
         replicates: replicates(app, row).await?,
         replicates_note: match (row.replicates, row.submitters) {
             (0 | 1, _) => String::new(),
@@ -306,6 +310,7 @@ pub(super) async fn cell(
         image: Some(format!("{link}/card.png")),
         description: format!("{name} of {}", rows::label(&row)),
         title: format!("{name} · {}", row.title),
+        ..About::default()
     };
     let frame = Frame::new(&app, &visitor, Here::Runs, &about)?;
     let shell = Shell { actions: &actions, ..frame.shell() };

@@ -11,6 +11,7 @@ use tokometer_report::{Picture, ReportError};
 use crate::api::runs::shown;
 use crate::app::App;
 use crate::problem::Problem;
+use crate::web::headers::Shared;
 
 /// Their addresses.
 pub(super) fn routes() -> Router<App> {
@@ -76,9 +77,11 @@ async fn file(
     set(CONTENT_TYPE, kind.to_owned());
     set(CACHE_CONTROL, "public, max-age=300".to_owned());
     set(ETAG, tag);
-    if !extension.is_empty() {
-        // The id is a UUID, so no name of a user's stands in the header.
-        set(CONTENT_DISPOSITION, format!("attachment; filename=\"{name}.{extension}\""));
+    if extension.is_empty() {
+        response.extensions_mut().insert(Shared);
+        return Ok(response);
     }
+    // The id is a UUID, so no name of a user's stands in the header.
+    set(CONTENT_DISPOSITION, format!("attachment; filename=\"{name}.{extension}\""));
     Ok(response)
 }

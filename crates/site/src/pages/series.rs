@@ -90,7 +90,8 @@ pub(super) async fn series(
         description: format!("{setup}: speed over versions of the engine."),
         path: format!("/series/{}", links::segment(&hash)),
         title: setup,
-        image: None,
+        feed: format!("series={hash}"),
+        ..About::default()
     };
     Frame::new(&app, &visitor, Here::Engines, &about)?.page(StatusCode::OK, "Over engine versions", &page)
 }

@@ -2,7 +2,7 @@
 
 use super::database::Connection;
 use super::sql::sql;
-use super::{Store, StoreError, artefacts, changed, groups, moderation};
+use super::{Store, StoreError, artefacts, changed, groups, moderation, suspicions};
 use crate::domain::{CellRow, Millis, ModerationEntry, NewRun, Publication, RunRow, Shelf};
 use crate::packed;
 
@@ -93,6 +93,7 @@ async fn publish(connection: &mut Connection, new: NewRun) -> Result<Publication
         .run(connection)
         .await?;
     }
+    suspicions::look(connection, &new).await?;
     for (action, reason) in new.log {
         let entry = ModerationEntry {
             at: row.published_at,

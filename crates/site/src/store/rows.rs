@@ -145,7 +145,7 @@ fn revision_of(row: &Row) -> Result<Revision, StoreError> {
     })
 }
 
-fn cell_row(row: &Row) -> Result<CellRow, StoreError> {
+pub(super) fn cell_row(row: &Row) -> Result<CellRow, StoreError> {
     let phase = if row.get::<&str, _>("phase")? == "decode" { "decode" } else { "prefill" };
     let status: &str = row.get("status")?;
     let status: tokometer_record::Status =

@@ -42,6 +42,12 @@ impl Sql {
         self
     }
 
+    /// With more text.
+    pub(super) fn add(mut self, text: &'static str) -> Sql {
+        self.push(text);
+        self
+    }
+
     /// Adds text.
     pub(super) fn push(&mut self, text: &'static str) -> &mut Sql {
         self.text.to_mut().push_str(text);

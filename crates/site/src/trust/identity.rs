@@ -117,6 +117,16 @@ pub(crate) fn words(run: &Run, why: Option<&str>) -> Result<(), Problem> {
     text_of("why", why.unwrap_or_default(), NOTE)
 }
 
+/// What [`text_of`] takes, as a pattern for the API's description.
+pub(crate) const SAID: &str =
+    r"^[^\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]*$";
+/// The same with something to read in it.
+pub(crate) const SAID_SOMETHING: &str = concat!(
+    r"^[^\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]*",
+    r"[^\s\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]",
+    r"[^\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]*$"
+);
+
 /// Refuses a text that is too long, or holds what can change how the text around it is read.
 pub(crate) fn text_of(path: &str, text: &str, most: usize) -> Result<(), Problem> {
     if text.chars().count() > most {

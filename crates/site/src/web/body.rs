@@ -4,7 +4,7 @@ use std::io::Read;
 
 use axum::body::Body;
 use bytes::{Bytes, BytesMut};
-use http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
+use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderMap, StatusCode};
 use http_body_util::BodyExt;
 use serde::de::DeserializeOwned;
@@ -67,13 +67,33 @@ pub(crate) async fn unpack(
     work.await.unwrap_or_else(|_| Err(Problem::internal())).map(Bytes::from)
 }
 
+/// Refuses a body that says it is something else than JSON.
+pub(crate) fn is_json(headers: &HeaderMap) -> Result<(), Problem> {
+    is_of(headers, &["application/json"])
+}
+
+/// Refuses a body that says it is of another kind than these; one that says nothing is taken as the first.
+pub(crate) fn is_of(headers: &HeaderMap, kinds: &[&str]) -> Result<(), Problem> {
+    let Some(told) = headers.get(CONTENT_TYPE) else { return Ok(()) };
+    let told = told.to_str().unwrap_or_default().split(';').next().unwrap_or_default().trim();
+    if kinds.iter().any(|kind| told.eq_ignore_ascii_case(kind)) {
+        return Ok(());
+    }
+    Err(Problem::new(
+        StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        "unknown_kind",
+        "the body is of a kind that is not taken here",
+        format!("send it with Content-Type {}", kinds.join(" or ")),
+    ))
+}
+
 /// Reads a JSON document of known fields.
 pub(crate) fn json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     serde_json::from_slice(bytes).map_err(|error| {
         Problem::bad(
             "bad_body",
             format!("the body is not what is expected here: {error}"),
-            "see /api/v1 for its fields",
+            "/openapi.json says what its fields are",
         )
     })
 }

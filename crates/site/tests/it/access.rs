@@ -31,6 +31,8 @@ const API: &[(&str, &str, For)] = &[
     ("POST", "/runs/{id}/reports", All),
     ("GET", "/reports", Only(Deed::CloseReports)),
     ("POST", "/reports/{number}/close", Only(Deed::CloseReports)),
+    ("GET", "/suspicions", Only(Deed::CloseReports)),
+    ("POST", "/suspicions/{number}/dismiss", Only(Deed::CloseReports)),
     ("GET", "/users", Only(Deed::SeeUsers)),
     ("PUT", "/users/{handle}/role", Only(Deed::ChangeRoles)),
     ("POST", "/invitations", All),
@@ -44,6 +46,7 @@ const PAGES: &[(&str, &str, For)] = &[
     ("POST", "/runs/{id}/withdraw", Only(Deed::Withdraw)),
     ("POST", "/runs/{id}/restore", Only(Deed::ModerateRuns)),
     ("POST", "/moderation/{number}/close", Only(Deed::CloseReports)),
+    ("POST", "/moderation/suspicions/{number}/dismiss", Only(Deed::CloseReports)),
     ("POST", "/account/tokens", Only(Deed::KeepAccount)),
     ("POST", "/account/tokens/{id}/revoke", Only(Deed::KeepAccount)),
     ("POST", "/account/identities/remove", Only(Deed::KeepAccount)),
@@ -56,21 +59,27 @@ const PAGES: &[(&str, &str, For)] = &[
     ("POST", "/sign-out", All),
 ];
 
-/// Every address in the source that changes something has its line above.
+/// Every address that changes something has its line above: those of the API as they are described, those of pages as
+/// they stand in the source.
 #[test]
 fn every_address_is_listed() {
-    for (source, table) in [("src/api.rs", API), ("src/pages.rs", PAGES)] {
-        let text = std::fs::read_to_string(format!("{}/{source}", env!("CARGO_MANIFEST_DIR"))).unwrap();
-        let text = text.split("#[cfg(test)]").next().unwrap();
-        for line in text.split(".route(\"").skip(1) {
-            let (path, rest) = line.split_once('"').unwrap();
-            let rest = rest.split(".route").next().unwrap();
-            for method in ["post", "put", "patch", "delete"] {
-                if rest.contains(&format!("{method}(")) {
-                    let listed =
-                        table.iter().any(|(of, known, _)| of.eq_ignore_ascii_case(method) && *known == path);
-                    assert!(listed, "{source}: {method} {path} has no line in the table of who may do what");
-                }
+    for (path, entry) in tokometer_site::openapi()["paths"].as_object().unwrap() {
+        let path = path.strip_prefix("/api/v1").unwrap();
+        for method in entry.as_object().unwrap().keys().filter(|method| *method != "get") {
+            let listed = API.iter().any(|(of, known, _)| of.eq_ignore_ascii_case(method) && *known == path);
+            assert!(listed, "{method} {path} has no line in the table of who may do what");
+        }
+    }
+    let source = "src/pages.rs";
+    let text = std::fs::read_to_string(format!("{}/{source}", env!("CARGO_MANIFEST_DIR"))).unwrap();
+    for line in text.split("#[cfg(test)]").next().unwrap().split(".route(\"").skip(1) {
+        let (path, rest) = line.split_once('"').unwrap();
+        let rest = rest.split(".route").next().unwrap();
+        for method in ["post", "put", "patch", "delete"] {
+            if rest.contains(&format!("{method}(")) {
+                let listed =
+                    PAGES.iter().any(|(of, known, _)| of.eq_ignore_ascii_case(method) && *known == path);
+                assert!(listed, "{source}: {method} {path} has no line in the table of who may do what");
             }
         }
     }

@@ -8,8 +8,9 @@ use tokio::sync::oneshot;
 use tokometer_site::domain::Role;
 use tokometer_site::{Config, Limits, host};
 
-use crate::client::{Answer, Call};
+use crate::client::{self, Answer, Call};
 use crate::database::Scratch;
+use crate::described;
 use crate::objects;
 use crate::sample::Sample;
 
@@ -18,6 +19,7 @@ pub(crate) struct Site {
     pub(crate) address: SocketAddr,
     pub(crate) admin: String,
     pub(crate) config: Config,
+    app: tokometer_site::App,
     _folder: TempDir,
     pub(crate) database: Option<Scratch>,
     end: Option<oneshot::Sender<()>>,
@@ -37,6 +39,8 @@ impl Site {
 
     /// On a database that others use too; none: on a file of its own.
     pub(crate) async fn on(database: Option<&Scratch>, change: impl FnOnce(&mut Config)) -> Site {
+        // Whatever a test is about: the API answers as it is described.
+        client::WATCH.get_or_init(|| described::check);
         let folder = tempfile::tempdir().unwrap();
         let mut config = Config {
             listen: ([127, 0, 0, 1], 0).into(),
@@ -54,10 +58,11 @@ impl Site {
         let (server, started) = tokometer_site::start(config.clone()).await.unwrap();
         assert_eq!(started.new_token, is_new);
         let address = server.address();
+        let app = server.app().clone();
         let (end, ended) = oneshot::channel::<()>();
         let running = tokio::spawn(server.run(async { drop(ended.await) }));
         let admin = std::fs::read_to_string(config.admin_token()).unwrap().trim().to_owned();
-        Site { address, admin, config, _folder: folder, database: None, end: Some(end), running }
+        Site { address, admin, config, app, _folder: folder, database: None, end: Some(end), running }
     }
 
     /// True if these bytes stand in the site's file; none stand there where its database is a server.
@@ -94,6 +99,11 @@ impl Site {
 
     pub(crate) async fn post(&self, token: &str, document: impl Into<bytes::Bytes>) -> Answer {
         Call::post("/api/v1/runs").token(token).body(document).send(self.address).await
+    }
+
+    /// Has done what is done beside the requests.
+    pub(crate) async fn tidy(&self) {
+        self.app.tidy().await;
     }
 
     pub(crate) async fn get(&self, path: &str) -> Answer {

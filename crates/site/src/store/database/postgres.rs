@@ -28,9 +28,10 @@ const WRITERS_PATIENCE: Duration = Duration::from_secs(20);
 const BOUNDS: [(&str, &str); 3] =
     [("statement_timeout", "60s"), ("lock_timeout", "30s"), ("idle_in_transaction_session_timeout", "30s")];
 /// From an empty database on.
-const STEPS: [(i64, &str, &str); 2] = [
+const STEPS: [(i64, &str, &str); 3] = [
     (1, "initial", include_str!("../../../migrations/postgres/0001_initial.sql")),
     (2, "sign in", include_str!("../../../migrations/postgres/0002_sign_in.sql")),
+    (3, "open data", include_str!("../../../migrations/postgres/0003_open_data.sql")),
 ];
 
 /// Connects, and brings the tables up to date. Of processes that start at once one does, and the others wait for it.

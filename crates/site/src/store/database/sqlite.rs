@@ -17,9 +17,10 @@ const READERS: u32 = 8;
 /// How long a write waits for another process's write.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// From an empty file on.
-const STEPS: [(i64, &str, &str); 2] = [
+const STEPS: [(i64, &str, &str); 3] = [
     (1, "initial", include_str!("../../../migrations/sqlite/0001_initial.sql")),
     (2, "sign in", include_str!("../../../migrations/sqlite/0002_sign_in.sql")),
+    (3, "open data", include_str!("../../../migrations/sqlite/0003_open_data.sql")),
 ];
 
 /// Opens the file, or makes it, and brings its tables up to date.
