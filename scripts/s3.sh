@@ -79,7 +79,7 @@ data=$(mktemp -d)
 port=$(free_ports 1)
 "$0" serve "$data" "$port" >"$data/log" 2>&1 &
 server=$!
-trap 'kill -KILL "$server" 2>/dev/null; wait "$server" 2>/dev/null; rm -rf "$data"' EXIT
+trap 'kill -KILL "$server" 2>/dev/null || true; wait "$server" 2>/dev/null || true; rm -rf "$data"' EXIT
 started=$(date +%s%N)
 wait_for "$port" || { tail -20 "$data/log"; exit 1; }
 echo "an object store, $(((($(date +%s%N)) - started) / 1000000)) ms after its start"

@@ -63,7 +63,8 @@ pub(super) fn operations() -> Vec<Operation> {
             .gives_content(200, "The file.", vec![(KIND, Content::Bytes)])
             .header("ETag", "Its SHA-256.")
             .gives_content(304, "It is the one that If-None-Match names.", Vec::new())
-            .refuses(404, "No run that is shown names such a file."),
+            .refuses(404, "No run that is shown names such a file.")
+            .refuses(500, "The file that is kept is no longer what its name says, so it is not given."),
     ]
 }
 

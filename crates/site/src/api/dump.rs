@@ -62,6 +62,7 @@ pub(super) fn operations() -> Vec<Operation> {
             .header("ETag", "Its SHA-256.")
             .gives_content(304, "It is the one that If-None-Match names.", Vec::new())
             .refuses(404, "There is no such dump, or no longer.")
+            .refuses(500, "The file that is kept is no longer what its name says, so it is not given.")
     };
     let day = Parameter {
         name: "day",

@@ -100,6 +100,7 @@ fn upload(operation: Operation) -> Operation {
             "A run.json, plain or with Content-Encoding zstd or gzip. The files that it names must be here.",
         )
         .refuses(409, "Files are missing (`missing_files`), or the run is there in another form.")
+        .refuses(500, "A file that it names was damaged where it is kept: send that file again.")
 }
 
 pub(super) fn operations() -> Vec<Operation> {

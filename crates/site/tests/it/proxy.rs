@@ -139,7 +139,8 @@ async fn behind_nginx_refusals_are_clear() {
     // Documents of runs have a limit of their own, and so has all else.
     let post = Call::post("/api/v1/runs").token(&site.admin).body(vec![b' '; 33 << 20]);
     post.send(nginx.address).await.refused(413, "too_long");
-    let form = Call::post("/api/v1/reports").body(vec![b' '; 2 << 20]);
+    let report = format!("/api/v1/runs/{}/reports", uuid::Uuid::now_v7());
+    let form = Call::post(&report).body(vec![b' '; 2 << 20]);
     form.send(nginx.address).await.refused(413, "too_long");
     // The site is gone.
     site.stop().await;
