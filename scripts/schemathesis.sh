@@ -67,5 +67,8 @@ here=$PWD
 # It keeps what it found beside it: not in the tree.
 (cd "$work" && "$here/$venv/bin/schemathesis" --config-file "$here/scripts/schemathesis/schemathesis.toml" \
   run "$url/openapi.json" --seed 20261201 --max-time "$seconds" --request-timeout 30 --no-color)
+# Without its token it would have been refused everywhere, and would have tried nothing.
+printf 'header = "Authorization: Bearer %s"\n' "$TOKOMETER_TOKEN" |
+  curl --fail --silent --show-error --output /dev/null --config - "$url/api/v1/whoami"
 kill -0 "$server" || { echo "the site ended" >&2; exit 1; }
 if grep -E '"level":"ERROR"| ERROR ' "$work/log" >&2; then exit 1; fi

@@ -106,7 +106,7 @@ pub(crate) fn parameters() -> Vec<Parameter> {
         one(
             "fold",
             "1: replicates (runs of the same set-up) are folded into one row; 0: every run.",
-            json!({"type": "string", "enum": ["0", "1"], "default": "1"}),
+            json!({"type": "string", "enum": ["1", "true", "yes", "0", "false", "no"], "default": "1"}),
             json!("0"),
         ),
         one(
