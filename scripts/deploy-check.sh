@@ -43,10 +43,15 @@ systemd-analyze security --offline=true --threshold=20 "$work/units/tokometer.se
 echo "- nginx"
 openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=bench.example.org \
   -keyout "$work/key.pem" -out "$work/fullchain.pem" 2>/dev/null
-sed -e "s|/etc/ssl/tokometer|$work|" -e "s|/etc/nginx/tokometer-location.conf|$PWD/deploy/nginx/location.conf|" \
+# Any user may listen on ports above 1024; a machine may have no IPv6.
+sed -e '/listen \[::\]/d' -e 's/listen \(80\|443\)\b/listen 127.0.0.1:50\1/' -e "s|/etc/ssl/tokometer|$work|" \
+  -e "s|/etc/nginx/tokometer-location.conf|$PWD/deploy/nginx/location.conf|" \
   deploy/nginx/tokometer.conf >"$work/tokometer.conf"
-printf 'pid %s/pid;\nerror_log stderr;\nevents {}\nhttp {\naccess_log off;\ninclude %s/tokometer.conf;\n}\n' \
-  "$work" "$work" >"$work/nginx.conf"
+{
+  printf 'pid %s/pid;\nerror_log stderr;\nevents {}\nhttp {\naccess_log off;\n' "$work"
+  for kind in client_body proxy fastcgi uwsgi scgi; do printf '%s_temp_path %s/%s;\n' "$kind" "$work" "$kind"; done
+  printf 'include %s/tokometer.conf;\n}\n' "$work"
+} >"$work/nginx.conf"
 nginx -t -q -p "$work" -c "$work/nginx.conf"
 
 echo "- Caddy"

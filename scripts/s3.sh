@@ -3,7 +3,7 @@
 #
 #   scripts/s3.sh                  installs it into target/, starts it, runs the tests
 #   scripts/s3.sh install          only installs it; prints the program
-#   scripts/s3.sh serve DIR PORT   serves objects of DIR on a loopback port, until it is ended
+#   scripts/s3.sh serve DIR PORT   serves objects of DIR (absolute) on a loopback port, until it is ended
 #   scripts/s3.sh wait PORT        makes the bucket, as soon as that is possible
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -77,7 +77,7 @@ esac
 install >/dev/null
 data=$(mktemp -d)
 port=$(free_ports 1)
-"$0" serve "$data" "$port" >"$data/log" 2>&1 &
+scripts/s3.sh serve "$data" "$port" >"$data/log" 2>&1 &
 server=$!
 trap 'kill -KILL "$server" 2>/dev/null || true; wait "$server" 2>/dev/null || true; rm -rf "$data"' EXIT
 started=$(date +%s%N)

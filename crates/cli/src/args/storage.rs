@@ -114,13 +114,20 @@ mod tests {
     /// What the book shows of servers that no test has is at least understood.
     #[test]
     fn commands_of_the_book_are_understood() {
-        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/serving.md");
-        let text = std::fs::read_to_string(path).unwrap();
-        let commands: Vec<&str> = text.lines().filter(|line| line.starts_with("tokometer ")).collect();
-        assert!(commands.len() >= 2, "{commands:?}");
-        for command in commands {
-            let parsed = Cli::try_parse_from(command.split_whitespace());
-            assert!(parsed.is_ok(), "{command}: {}", parsed.unwrap_err());
+        let docs = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+        for page in ["serving.md", "postgresql.md", "publishing.md"] {
+            let text = std::fs::read_to_string(docs.join(page)).unwrap().replace("\\\n", " ");
+            let commands: Vec<&str> = text.lines().filter(|line| line.starts_with("tokometer ")).collect();
+            assert!(!commands.is_empty(), "{page}");
+            for command in commands {
+                // What is in quotes is one word.
+                let quoted = |(at, part): (usize, &str)| {
+                    if at % 2 == 1 { part.replace(' ', "_") } else { part.into() }
+                };
+                let plain: String = command.split('"').enumerate().map(quoted).collect();
+                let parsed = Cli::try_parse_from(plain.split_whitespace());
+                assert!(parsed.is_ok(), "{command}: {}", parsed.unwrap_err());
+            }
         }
     }
 }
