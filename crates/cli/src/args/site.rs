@@ -21,8 +21,6 @@ pub(crate) struct ServeArgs {
     /// Address to listen on; port 0 takes a free one
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8787")]
     pub(crate) listen: SocketAddr,
-    #[command(flatten)]
-    pub(crate) data: DataArgs,
     /// Address that readers use, where it is another one
     #[arg(long, value_name = "URL")]
     pub(crate) url: Option<String>,
@@ -32,6 +30,9 @@ pub(crate) struct ServeArgs {
     /// What the log holds: error, warn, info, debug
     #[arg(long, value_name = "LEVEL", default_value = "info")]
     pub(crate) log: String,
+    // Behind the server's own options: a heading holds for what follows it.
+    #[command(flatten)]
+    pub(crate) data: DataArgs,
     #[command(flatten)]
     pub(crate) storage: StorageArgs,
     #[command(flatten)]
