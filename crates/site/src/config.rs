@@ -102,7 +102,7 @@ pub struct Limits {
     pub reports: Rate,
     /// Wrong tokens, sign-ins and invitations, by client address.
     pub attempts: Rate,
-    /// Sign-ins that are begun, and devices that ask for a token, by client address.
+    /// Sign-ins that are begun or come back, and devices that ask for a token, by client address.
     pub beginnings: Rate,
 }
 

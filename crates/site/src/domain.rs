@@ -11,7 +11,7 @@ mod sign_in;
 mod suspicion;
 
 pub use access::Deed;
-pub use account::{NewToken, Role, Scope, Scopes, Session, TokenRow, User};
+pub use account::{NewSession, NewToken, Role, Scope, Scopes, Session, TokenRow, User};
 pub use dump::{Dump, DumpFile};
 pub use evidence::{Evidence, EvidenceLevel};
 pub use moderation::{Action, ModerationEntry, NewProblem, Problem, ProblemKind};

@@ -75,6 +75,8 @@ impl Kept {
                 fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
             }
             let temporary = self.path.with_extension(format!("new-{}", std::process::id()));
+            // Left by one of the same number that was killed.
+            let _ = fs::remove_file(&temporary);
             let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&temporary)?;
             file.write_all(text.as_bytes())?;
             file.sync_all()?;

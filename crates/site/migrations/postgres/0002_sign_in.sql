@@ -45,3 +45,6 @@ CREATE TABLE devices (
     granted    BIGINT NOT NULL DEFAULT 0,
     user_id    TEXT    REFERENCES users (id)
 );
+
+-- A session that a token began ends with that token.
+ALTER TABLE sessions ADD COLUMN token_id TEXT COLLATE "C" REFERENCES tokens (id);

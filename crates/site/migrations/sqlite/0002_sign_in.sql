@@ -65,3 +65,6 @@ CREATE TABLE devices (
     granted    INTEGER NOT NULL DEFAULT 0,
     user_id    TEXT    REFERENCES users (id)
 );
+
+-- A session that a token began ends with that token.
+ALTER TABLE sessions ADD COLUMN token_id TEXT REFERENCES tokens (id);

@@ -9,7 +9,7 @@ use http::{HeaderMap, HeaderValue};
 use super::caller;
 use crate::app::App;
 use crate::clock;
-use crate::domain::{Deed, Millis, Session};
+use crate::domain::{Deed, Millis, NewSession, Scopes, Session};
 use crate::problem::Problem;
 use crate::secret;
 use crate::web::body;
@@ -136,15 +136,24 @@ pub(crate) async fn sign_in(
     token: &str,
 ) -> Result<Option<HeaderValue>, Problem> {
     let Some(caller) = caller::holder(app, token).await? else { return Ok(None) };
-    begin_session(app, headers, &caller.user.id).await.map(Some)
+    // A session may do all that its user may, so a token for less does not become one.
+    let all = Scopes::of_role(caller.user.role);
+    if let Some(lacking) = all.0.iter().find(|scope| !caller.scopes.has(**scope)) {
+        return Err(Problem::forbidden(
+            format!("this token is not good for `{}`, so it can't sign in", lacking.code()),
+            "sign in with a token that is good for all that your role may do, or at the provider",
+        ));
+    }
+    begin_session(app, headers, &caller.user.id, Some(&caller.token_id)).await.map(Some)
 }
 
 /// A new session for a user; the value for `Set-Cookie`. The one that the browser had before ends, so that nobody who
-/// knew its key is signed in with it.
+/// knew its key is signed in with it. One that a token began ends with that token.
 pub(crate) async fn begin_session(
     app: &App,
     headers: &HeaderMap,
     user_id: &str,
+    token_id: Option<&str>,
 ) -> Result<HeaderValue, Problem> {
     if let Some(old) = cookie(app, headers, SESSION) {
         app.store.end_session(&secret::hash(&old)).await?;
@@ -153,7 +162,14 @@ pub(crate) async fn begin_session(
     let form_key = new_key()?;
     let now = clock::now();
     let hash = secret::hash(key.expose());
-    app.store.add_session(&hash, user_id, form_key.expose(), now, now + SESSION_MS).await?;
+    let session = NewSession {
+        user_id,
+        token_id,
+        form_key: form_key.expose(),
+        created_at: now,
+        expires_at: now + SESSION_MS,
+    };
+    app.store.add_session(&hash, &session).await?;
     Ok(set_cookie(app, SESSION, key.expose(), SESSION_MS / 1000))
 }
 

@@ -84,7 +84,7 @@ pub(crate) async fn finish(app: &App, headers: &HeaderMap, returned: &Returned) 
             follow_groups(app, openid, &user, &subject, now).await?;
         }
         app.store.used_identity(&subject, now).await?;
-        cookies.push(begin_session(app, headers, &user.id).await?);
+        cookies.push(begin_session(app, headers, &user.id, None).await?);
         return Ok(Step { to: safe_next(&next).to_owned(), cookies });
     }
     let key = new_key()?;
@@ -146,7 +146,7 @@ pub(crate) async fn settle(
     if !app.store.settle_newcomer(&secret::hash(&key), &user, true, now).await? {
         return Err(too_late());
     }
-    let cookies = vec![set_cookie(app, NEWCOMER, "", 0), begin_session(app, headers, &user.id).await?];
+    let cookies = vec![set_cookie(app, NEWCOMER, "", 0), begin_session(app, headers, &user.id, None).await?];
     Ok(Step { to: safe_next(next).to_owned(), cookies })
 }
 
@@ -157,7 +157,7 @@ pub(crate) async fn link(app: &App, headers: &HeaderMap, session: &Session) -> R
         return Err(too_late());
     }
     let cookies =
-        vec![set_cookie(app, NEWCOMER, "", 0), begin_session(app, headers, &session.user.id).await?];
+        vec![set_cookie(app, NEWCOMER, "", 0), begin_session(app, headers, &session.user.id, None).await?];
     Ok(Step { to: "/account".to_owned(), cookies })
 }
 

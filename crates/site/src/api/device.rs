@@ -146,8 +146,10 @@ async fn code(State(app): State<App>, client: Client, request: Request) -> Resul
 }
 
 /// A device asks for its token.
-async fn token(State(app): State<App>, client: Client, request: Request) -> Result<Response, Problem> {
-    client.may_try(&app)?;
+///
+/// The code of a device is too long to be guessed, so a wrong one counts as no attempt at a secret: a page elsewhere could
+/// use those up.
+async fn token(State(app): State<App>, request: Request) -> Result<Response, Problem> {
     let fields = fields(&app, request).await?;
     if field(&fields, "grant_type") != GRANT {
         return Ok(refusal("unsupported_grant_type", "only the code of a device leads to a token here"));
@@ -159,9 +161,6 @@ async fn token(State(app): State<App>, client: Client, request: Request) -> Resu
             scope: scopes.to_string(),
         }))),
         Answer::No(word) => {
-            if word == "invalid_grant" {
-                client.was_wrong(&app);
-            }
             let why = match word {
                 "authorization_pending" => "the user has not answered yet",
                 "slow_down" => "ask less often: five seconds more between two times",

@@ -180,6 +180,21 @@ pub struct TokenRow {
     pub revoked_at: Option<Millis>,
 }
 
+/// A session that begins.
+#[derive(Debug, Clone, Copy)]
+pub struct NewSession<'a> {
+    /// Whose.
+    pub user_id: &'a str,
+    /// The token that began it, and that it ends with; none for one that a provider began.
+    pub token_id: Option<&'a str>,
+    /// What each form of the session must bring along.
+    pub form_key: &'a str,
+    /// When.
+    pub created_at: Millis,
+    /// Until when it holds.
+    pub expires_at: Millis,
+}
+
 /// Somebody who signed in with a browser.
 #[derive(Debug, Clone)]
 pub struct Session {

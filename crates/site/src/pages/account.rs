@@ -122,12 +122,10 @@ pub(super) async fn returned(
     headers: HeaderMap,
     Query(returned): Query<Returned>,
 ) -> Result<Response, Problem> {
-    client.may_try(&app)?;
-    let step = way::finish(&app, &headers, &returned).await;
-    if step.is_err() {
-        client.was_wrong(&app);
-    }
-    Ok(go(step?))
+    // No secret that could be guessed comes back here: a page elsewhere that sends browsers here must not use up what
+    // wrong tokens have.
+    client.begins(&app)?;
+    Ok(go(way::finish(&app, &headers, &returned).await?))
 }
 
 /// Asks who is new for a name; who is signed in, whether the identity shall be theirs.

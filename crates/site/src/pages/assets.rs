@@ -9,6 +9,7 @@ use tokometer_record::store::sha256;
 use tokometer_report::{COMMON_SCRIPT, EARLY, RUN_SCRIPT, STYLE};
 
 use crate::problem::Problem;
+use crate::web::headers::Shared;
 
 /// What the site adds to the style of reports.
 const OWN_STYLE: &str = include_str!("../../assets/site.css");
@@ -57,5 +58,8 @@ pub(super) async fn asset(Path((hash, name)): Path<(String, String)>) -> Result<
     // A page of another version may ask for a file that is no longer there: it gets this one, and does not keep it.
     let is_this = sha256(content.as_bytes()).starts_with(&hash) && hash.len() == 12;
     let cache = if is_this { "public, max-age=31536000, immutable" } else { "no-cache" };
-    Ok(([(CONTENT_TYPE, *kind), (CACHE_CONTROL, cache)], content.as_str()).into_response())
+    let mut response = ([(CONTENT_TYPE, *kind), (CACHE_CONTROL, cache)], content.as_str()).into_response();
+    // A frame in a page of others, which has no origin, takes its style from here.
+    response.extensions_mut().insert(Shared);
+    Ok(response)
 }

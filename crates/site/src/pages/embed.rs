@@ -24,8 +24,6 @@ use crate::web::path::InPath;
 /// Size of a frame, CSS pixels.
 pub(super) const WIDTH: u32 = 640;
 pub(super) const HEIGHT: u32 = 400;
-/// Smallest frame that shows something.
-const LEAST: u32 = 240;
 /// Anybody may frame it; it has no script and no form.
 const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; \
     form-action 'none'; frame-ancestors *";
@@ -147,7 +145,7 @@ pub(super) async fn oembed(State(app): State<App>, RawQuery(query): RawQuery) ->
         None => Ok(size),
         Some(text) => text
             .parse::<u32>()
-            .map(|most| size.min(most.max(LEAST)))
+            .map(|most| size.min(most))
             .map_err(|_| Problem::bad("bad_query", format!("{name} is a whole number"), "leave it out")),
     };
     let (width, height) = (bound("maxwidth", WIDTH)?, bound("maxheight", HEIGHT)?);

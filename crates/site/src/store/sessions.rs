@@ -2,37 +2,34 @@
 
 use super::sql::sql;
 use super::{Store, StoreError, accounts};
-use crate::domain::{Millis, NewToken, Role, Session, User};
+use crate::domain::{Millis, NewSession, NewToken, Role, Session, User};
 
 impl Store {
     /// Adds a session under the hash of its cookie.
-    pub async fn add_session(
-        &self,
-        hash: &[u8; 32],
-        user_id: &str,
-        form_key: &str,
-        now: Millis,
-        expires_at: Millis,
-    ) -> Result<(), StoreError> {
+    pub async fn add_session(&self, hash: &[u8; 32], new: &NewSession<'_>) -> Result<(), StoreError> {
         let mut writer = self.database.writer().await?;
-        sql("DELETE FROM sessions WHERE expires_at <= $1").bind(now).run(&mut writer).await?;
-        sql("INSERT INTO sessions (hash, user_id, form_key, created_at, expires_at) VALUES ($1, $2, $3, $4, $5)")
-            .bind(hash.as_slice())
-            .bind(user_id)
-            .bind(form_key)
-            .bind(now)
-            .bind(expires_at)
-            .run(&mut writer)
-            .await?;
+        sql("DELETE FROM sessions WHERE expires_at <= $1").bind(new.created_at).run(&mut writer).await?;
+        sql("INSERT INTO sessions (hash, user_id, token_id, form_key, created_at, expires_at) \
+             VALUES ($1, $2, $3, $4, $5, $6)")
+        .bind(hash.as_slice())
+        .bind(new.user_id)
+        .bind(new.token_id)
+        .bind(new.form_key)
+        .bind(new.created_at)
+        .bind(new.expires_at)
+        .run(&mut writer)
+        .await?;
         Ok(())
     }
 
-    /// The session of a cookie, if it still holds.
+    /// The session of a cookie, if it still holds, and the token that began it does.
     pub async fn session(&self, hash: &[u8; 32], now: Millis) -> Result<Option<Session>, StoreError> {
         let mut reader = self.database.reader().await?;
         let row = sql("SELECT users.*, sessions.form_key, sessions.expires_at FROM sessions \
              JOIN users ON users.id = sessions.user_id \
-             WHERE sessions.hash = $1 AND sessions.expires_at > $2 AND users.disabled_at IS NULL")
+             WHERE sessions.hash = $1 AND sessions.expires_at > $2 AND users.disabled_at IS NULL \
+             AND (sessions.token_id IS NULL OR EXISTS (SELECT 1 FROM tokens WHERE tokens.id = sessions.token_id \
+             AND tokens.revoked_at IS NULL AND (tokens.expires_at IS NULL OR tokens.expires_at > $2)))")
         .bind(hash.as_slice())
         .bind(now)
         .maybe(&mut reader)

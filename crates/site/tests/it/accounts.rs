@@ -8,6 +8,7 @@ use tokometer_site::host;
 
 use crate::client::Call;
 use crate::sample::Sample;
+use crate::sign_in::Jar;
 use crate::site::Site;
 
 #[tokio::test]
@@ -81,6 +82,22 @@ async fn tokens_are_good_for_their_scopes() {
         .await
         .refused(401, "unknown_token");
     assert_eq!(site.get("/api/v1/moderation").await.json()["log"][0]["action"], "user_disabled");
+}
+
+#[tokio::test]
+async fn a_session_is_worth_no_more_than_its_token() {
+    let site = Site::start().await;
+    let make = |scopes: Scopes| host::new_token(&site.config, "admin", scopes, "test", None);
+    let narrow = make(Scopes(vec![Scope::Read, Scope::Publish])).await.unwrap();
+    let mut jar = Jar::default();
+    let answer = jar.post_with(&site, "/sign-in", &[("token", narrow.expose())], "").await;
+    assert_eq!(answer.status, 403, "{answer:?}");
+    assert_eq!(jar.get(&site, "/users").await.status, 401, "it began no session");
+    let whole = make(Scopes::of_role(Role::Admin)).await.unwrap();
+    jar.post_with(&site, "/sign-in", &[("token", whole.expose())], "").await.is(303);
+    jar.get(&site, "/users").await.is(200);
+    host::revoke(&site.config, whole.expose().split('_').nth(1).unwrap()).await.unwrap();
+    assert_eq!(jar.get(&site, "/users").await.status, 401, "it ended with its token");
 }
 
 #[tokio::test]

@@ -149,11 +149,15 @@ async fn a_run_can_be_put_into_other_pages() {
     let ask = async |query: &str| site.get(&format!("/oembed?{query}")).await;
     let page: String = form_urlencoded::byte_serialize(format!("{url}/runs/{id}").as_bytes()).collect();
     let small = ask(&format!("url={page}&maxwidth=300&maxheight=10")).await.is(200).json();
-    assert_eq!((small["width"].as_u64(), small["height"].as_u64()), (Some(300), Some(240)));
+    assert_eq!((small["width"].as_u64(), small["height"].as_u64()), (Some(300), Some(10)));
     ask(&format!("url={page}&format=xml")).await.refused(501, "no_such_format");
     ask(&format!("url={page}&maxwidth=x")).await.refused(400, "bad_query");
     ask("url=https%3A%2F%2Felsewhere.example%2Fruns%2F1").await.refused(404, "not_found");
     ask("").await.refused(404, "not_found");
+    // The frame of a snippet has no origin, and takes its style from here all the same.
+    let frame = site.get(&format!("/embed/r/{id}")).await.is(200).text();
+    let style = frame.split('"').find(|part| part.starts_with("/assets/") && part.ends_with(".css")).unwrap();
+    assert_eq!(site.get(style).await.is(200).header("cross-origin-resource-policy"), "cross-origin");
     let card = site.get(&format!("/runs/{id}/card.svg")).await.is(200);
     assert_eq!(card.header("cross-origin-resource-policy"), "cross-origin");
     for snippet in ["share", "share-html", "share-frame"] {

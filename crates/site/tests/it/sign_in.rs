@@ -85,6 +85,7 @@ pub(crate) async fn site_of(provider: &Provider) -> Site {
     let settings = provider.settings();
     Site::with(|config| {
         config.limits.attempts.burst = 200.0;
+        config.limits.beginnings.burst = 400.0;
         config.sign_in = Some(settings);
     })
     .await

@@ -39,7 +39,7 @@ impl Claims {
         self.text(&settings.handle_claim).is_none()
             || (by_group && self.get(&settings.groups_claim).is_none())
             || (!settings.allowed_domains.is_empty()
-                && self.get("email").is_none()
+                && (self.get("email").is_none() || self.get("email_verified").is_none())
                 && self.get("hd").is_none())
     }
 
