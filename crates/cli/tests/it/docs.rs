@@ -33,10 +33,7 @@ fn follow(page: &Path) -> usize {
     if commands.is_empty() || (needs_feature && !cfg!(feature = "site")) {
         return 0;
     }
-    let mut reader = Reader::new();
-    if asks_a_site {
-        reader.start_site();
-    }
+    let reader = Reader::new(asks_a_site);
     for _ in 0..runs_needed(&text) {
         reader.must_run(&format!("tokometer run {SERVER} --contexts 8k --concurrency 1,2 --yes"));
     }
@@ -95,22 +92,22 @@ struct Reader {
 }
 
 impl Reader {
-    #[cfg(feature = "site")]
-    fn start_site(&mut self) {
-        let (process, url) = crate::site::serve(&self.folder.path().join("site"), "127.0.0.1:0");
-        self.site = Some((url.trim_start_matches("http://").to_owned(), process));
-    }
-
-    /// Pages that speak of a site are passed over.
-    #[cfg(not(feature = "site"))]
-    fn start_site(&mut self) {}
-
-    fn new() -> Reader {
+    fn new(asks_a_site: bool) -> Reader {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join("bin")).unwrap();
         std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_tokometer"), folder.path().join("bin/tokometer"))
             .unwrap();
-        Reader { folder, server: simulated(None), site: None }
+        #[cfg(feature = "site")]
+        let site = asks_a_site.then(|| {
+            let (process, url) = crate::site::serve(&folder.path().join("site"), "127.0.0.1:0");
+            (url.trim_start_matches("http://").to_owned(), process)
+        });
+        #[cfg(not(feature = "site"))]
+        let site = {
+            assert!(!asks_a_site, "pages that speak of a site are passed over");
+            None
+        };
+        Reader { folder, server: simulated(None), site }
     }
 
     fn must_run(&self, command: &str) {
