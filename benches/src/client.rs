@@ -81,9 +81,9 @@ fn answer(listener: &TcpListener, streams: u32, events: u64, look: impl FnOnce()
     for socket in &mut sockets {
         socket.write_all(end.as_bytes())?;
     }
-    // The client closes first.
+    // The client closes first; one whose window had not begun yet asks again, which is not answered: both end here.
     for socket in &mut sockets {
-        while socket.read(&mut [0; 64]).is_ok_and(|length| length > 0) {}
+        let _ = socket.read(&mut [0; 64]);
     }
     Ok(())
 }

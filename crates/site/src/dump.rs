@@ -96,24 +96,40 @@ pub(crate) fn day(at: crate::domain::Millis) -> String {
     clock::text(at).chars().take(10).collect()
 }
 
+/// Clears old dumps away. A file that somebody has sent too, or that another dump has, stays.
+async fn clear(app: &App) -> Result<(), DumpError> {
+    let _alone = app.store.hold_files_alone().await?;
+    for text in app.store.forget_dumps(KEPT).await? {
+        let Some(name) = Hash::parse(&text) else { continue };
+        let is_sent = app.store.missing_artefacts(std::slice::from_ref(&text)).await?.is_empty();
+        if is_sent || app.store.is_dump_file(&text).await? {
+            continue;
+        }
+        if let Err(error) = app.artefacts.remove(&name).await {
+            tracing::warn!(%error, file = text, "a file of an old dump stays");
+        }
+    }
+    Ok(())
+}
+
 /// Makes today's dump if nobody has, and clears away old ones. True if it made one.
 pub(crate) async fn keep(app: &App) -> Result<bool, DumpError> {
-    for name in app.store.forget_dumps(KEPT).await?.iter().filter_map(|text| Hash::parse(text)) {
-        app.artefacts.remove(&name).await?;
-    }
+    clear(app).await?;
     let today = day(clock::now());
     let is_there = app.store.dumps().await?.first().is_some_and(|dump| dump.day == today);
     // Of an empty site there is nothing to tell.
     if is_there || app.store.count_addresses().await? == 0 {
         return Ok(false);
     }
-    if !app.store.claim_dump(&today, clock::now()).await? {
-        return Ok(false);
-    }
     // A run that comes meanwhile may or may not be in it; one that is taken down meanwhile withholds it.
     let made_at = clock::now();
+    if !app.store.claim_dump(&today, made_at).await? {
+        return Ok(false);
+    }
     let mut files = Vec::new();
-    for (file, bytes) in make(&app.store, &today).await? {
+    let made = make(&app.store, &today).await?;
+    let _held = app.store.hold_files().await?;
+    for (file, bytes) in made {
         if let Some(name) = Hash::parse(&file.sha256) {
             app.artefacts.put(&name, bytes.into()).await?;
         }

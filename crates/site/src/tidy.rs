@@ -43,7 +43,13 @@ pub(crate) async fn loose_files(app: &App) -> Result<usize, Box<dyn std::error::
     let before = clock::now() - app.config.limits.loose_time.as_millis() as i64;
     let forgotten = app.store.forget_loose(before).await?;
     for name in forgotten.iter().filter_map(|text| Hash::parse(text)) {
-        app.artefacts.remove(&name).await?;
+        if app.store.is_dump_file(name.as_str()).await? {
+            continue;
+        }
+        // One that can't be removed keeps no other from being removed.
+        if let Err(error) = app.artefacts.remove(&name).await {
+            tracing::warn!(%error, file = name.as_str(), "a loose file stays");
+        }
     }
     Ok(forgotten.len())
 }

@@ -7,8 +7,8 @@ ALTER TABLE invitations ADD CONSTRAINT invitations_role_check
 
 -- Who users are to a provider. No e-mail is kept.
 CREATE TABLE identities (
-    issuer      TEXT    NOT NULL,
-    subject     TEXT    NOT NULL,
+    issuer      TEXT COLLATE "C" NOT NULL,
+    subject     TEXT COLLATE "C" NOT NULL,
     user_id     TEXT    NOT NULL REFERENCES users (id),
     name        TEXT    NOT NULL,
     -- The role that the provider's groups led to at the last sign-in: what differs from it next time is a change.

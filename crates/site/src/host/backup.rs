@@ -57,6 +57,10 @@ pub async fn restore(from: &Path, config: &Config) -> Result<String, SiteError> 
     make(&config.data)?;
     // Under another name until all of it is there: a restore that was cut short leaves no site.
     let begun = config.data.join("site.db.begun");
+    // What a restore that was killed left of another backup does not get into this one.
+    for left in ["site.db.begun-wal", "site.db.begun-shm"] {
+        let _ = fs::remove_file(config.data.join(left));
+    }
     copy(&from.join("site.db"), &begun)?;
     let store = Store::sqlite(&begun).await?;
     let source = ArtefactFolder::reading(&from.join("artefacts"));

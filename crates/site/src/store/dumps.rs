@@ -22,9 +22,17 @@ impl Store {
         rows.iter().map(dump_of).collect()
     }
 
+    /// True if a dump has this file.
+    pub async fn is_dump_file(&self, sha256: &str) -> Result<bool, StoreError> {
+        let mut reader = self.database.reader().await?;
+        let row = sql("SELECT 1 FROM dumps WHERE files LIKE '%' || $1 || '%' LIMIT 1").bind(sha256);
+        Ok(row.maybe(&mut reader).await?.is_some())
+    }
+
     /// Takes on the dump of a day. False if it is there, or somebody makes it.
     pub async fn claim_dump(&self, day: &str, now: Millis) -> Result<bool, StoreError> {
-        let mut writer = self.database.writer().await?;
+        // Not beside a run that is being taken down: that is before this, or after it.
+        let mut writer = self.database.transaction().await?;
         let claimed = sql("INSERT INTO dumps (day, claimed_at) VALUES ($1, $2) ON CONFLICT (day) DO UPDATE \
              SET claimed_at = excluded.claimed_at \
              WHERE dumps.made_at IS NULL AND dumps.claimed_at < excluded.claimed_at - $3")
@@ -33,6 +41,7 @@ impl Store {
         .bind(PATIENCE)
         .run(&mut writer)
         .await?;
+        writer.commit().await?;
         Ok(claimed == 1)
     }
 
@@ -115,10 +124,10 @@ impl Store {
     }
 }
 
-/// No run that a dump holds was taken down after it was made.
+/// No run that a dump may hold was taken down after it was begun. What is published while it is made may be in it.
 const NOTHING_TAKEN_DOWN: &str = "NOT EXISTS (SELECT 1 FROM runs JOIN moderation ON moderation.run_id = runs.id \
      WHERE runs.shelf = 'withdrawn' AND runs.is_simulated = 0 AND moderation.action = 'withdrawn' \
-     AND runs.published_at <= dumps.made_at AND moderation.at >= dumps.made_at)";
+     AND runs.published_at <= dumps.made_at + 3600000 AND moderation.at >= dumps.made_at)";
 
 fn dump_of(row: &Row) -> Result<Dump, StoreError> {
     let files: Vec<DumpFile> =

@@ -75,11 +75,12 @@ pub(super) fn narrow(sql: &mut Sql, filters: &Filters) {
         }
     }
     if let Some(text) = &filters.text {
-        let pattern = format!("%{}%", text.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_"));
+        let pattern = format!("%{}%", text.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_"))
+            .to_ascii_lowercase();
         sql.push(" AND (");
         for (index, column) in ["title", "model", "hardware", "engine", "handle"].into_iter().enumerate() {
-            sql.push(if index == 0 { "" } else { " OR " }).push("LOWER(").push(column).push(") LIKE LOWER(");
-            sql.push_bind(&pattern).push(") ESCAPE '\\'");
+            sql.push(if index == 0 { "" } else { " OR " }).push("LOWER(").push(column).push(") LIKE ");
+            sql.push_bind(&pattern).push(" ESCAPE '\\'");
         }
         sql.push(")");
     }
