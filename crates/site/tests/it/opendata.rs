@@ -2,6 +2,7 @@
 
 use http::Method;
 use serde_json::{Value, json};
+use tokometer_site::domain::Role;
 use tokometer_site::host;
 
 use crate::client::{Answer, Call};
@@ -275,6 +276,26 @@ async fn what_is_taken_down_leaves_the_dumps() {
     assert_eq!(runs[0]["run_id"], samples[1].id());
     assert!(!site.config.artefacts().join(&old[..2]).join(&old).exists(), "its file is gone");
     site.get("/api/v1/dump/2001-01-01/runs.parquet").await.refused(404, "not_found");
+    site.stop().await;
+}
+
+#[tokio::test]
+async fn a_dump_stays_whoever_sends_its_file_too() {
+    let site = Site::with(|config| config.limits.loose_time = std::time::Duration::ZERO).await;
+    let token = site.user("ada", Role::Publisher).await;
+    site.publish(&token, &Sample::new()).await.is(201);
+    let name = dump(&site).await["dumps"][0]["files"][0]["sha256"].as_str().unwrap().to_owned();
+    let content = site.get("/api/v1/dump/runs.parquet").await.is(200).body;
+    let path = format!("/api/v1/artefacts/{name}");
+    Call::new(Method::PUT, &path).token(&token).body(content).send(site.address).await.is(201);
+    site.tidy().await;
+    let missing = Call::post("/api/v1/artefacts:missing").token(&token).json(&json!({"sha256": [name]}));
+    assert_eq!(
+        missing.send(site.address).await.is(200).json()["missing"],
+        json!([name]),
+        "it was cleared away"
+    );
+    site.get("/api/v1/dump/runs.parquet").await.is(200);
     site.stop().await;
 }
 
