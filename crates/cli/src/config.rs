@@ -26,7 +26,7 @@ pub(crate) fn read(command: Command, line: Vec<OsString>) -> anyhow::Result<ArgM
     let command = match layers::Call::of(&command, &line) {
         Some(call) => {
             let resolved = layers::resolve(&command, &call)?;
-            for (name, meant) in misspelt::variables(&catalogue::all(&command)) {
+            for (name, meant) in misspelt::variables(|| catalogue::all(&command)) {
                 out::say(&format!("note: {name} is no setting and changes nothing; did you mean {meant}?"));
             }
             layers::inject(command, &call, &resolved)

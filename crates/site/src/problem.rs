@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::secret::NoRandomness;
 use crate::store::StoreError;
 
 /// A refusal.
@@ -189,6 +190,13 @@ impl From<StoreError> for Problem {
         let passing = error.is_passing();
         tracing::error!(error = %error, passing, "the store failed");
         if passing { Problem::unavailable() } else { Problem::internal() }
+    }
+}
+
+impl From<NoRandomness> for Problem {
+    fn from(error: NoRandomness) -> Problem {
+        tracing::error!(%error, "no secret could be made");
+        Problem::internal()
     }
 }
 

@@ -1,6 +1,7 @@
 //! What can be set, read off the commands themselves.
 
 use std::any::TypeId;
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 use clap::{Arg, ArgAction, Command};
@@ -100,10 +101,10 @@ pub(crate) fn settings_of(command: &Command, path: &[String]) -> Vec<Setting> {
 
 /// What can be set of all commands; options that several share stand once.
 pub(super) fn all(program: &Command) -> Vec<Setting> {
-    let mut found: Vec<Setting> = Vec::new();
+    let (mut found, mut known) = (Vec::new(), HashSet::new());
     let mut add = |command: &Command, path: &[String]| {
         for setting in settings_of(command, path) {
-            if !found.iter().any(|other| other.path() == setting.path()) {
+            if known.insert(setting.path()) {
                 found.push(setting);
             }
         }

@@ -144,7 +144,7 @@ mod tests {
 
     /// What `a_panic_gives_the_terminal_back` starts.
     #[test]
-    #[ignore = "it panics"]
+    #[ignore = "a_panic_gives_the_terminal_back starts it, in a process and a terminal of its own"]
     fn takes_the_terminal_and_panics() {
         let mut screen = Screen::open().unwrap();
         screen.draw(|frame| frame.render_widget("picture", frame.area())).unwrap();

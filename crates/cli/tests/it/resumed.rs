@@ -114,7 +114,7 @@ fn a_run_killed_at_a_random_moment_ends_with_the_cells_of_an_unbroken_one() {
 
 /// Takes about five minutes: `cargo test -p tokometer -- --ignored twenty`.
 #[test]
-#[ignore = "twenty whole runs"]
+#[ignore = "twenty whole runs take minutes; three are killed in every test run"]
 fn a_run_killed_at_twenty_random_moments() {
     kill_at(&moments(20, 20), 4);
 }

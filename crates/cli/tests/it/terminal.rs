@@ -5,7 +5,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use tokometer_record::{RunState, Status};
+use tokometer_record::{Run, RunState, Status};
 
 use crate::support::{call, load, only_run};
 
@@ -139,6 +139,17 @@ impl Drop for Pane {
     }
 }
 
+/// The one run in `out`: ended by its user or a signal, saved, and as its traces say.
+#[track_caller]
+fn interrupted_and_whole(out: &Path) -> Run {
+    let folder = only_run(out);
+    let run = load(&folder);
+    assert_eq!(run.state, RunState::Interrupted);
+    let verified = call(["verify", &folder.to_string_lossy()]);
+    assert_eq!(verified.code, Some(0), "{verified:?}");
+    run
+}
+
 #[test]
 fn the_dashboard_at_three_widths_with_its_keys() {
     let out = tempfile::tempdir().unwrap();
@@ -208,14 +219,10 @@ fn the_dashboard_at_three_widths_with_its_keys() {
     pane.wait_for("code=130");
     pane.is_as_it_was();
 
-    let folder = only_run(out.path());
-    let run = load(&folder);
-    assert_eq!(run.state, RunState::Interrupted);
+    let run = interrupted_and_whole(out.path());
     let statuses: Vec<Status> = run.cells.iter().skip(1).map(|cell| cell.status).collect();
     assert_eq!(statuses, [Status::Skipped, Status::Interrupted, Status::Planned]);
     assert!(run.cells[0].prefill_rate.is_some());
-    let verified = call(["verify", &folder.to_string_lossy()]);
-    assert_eq!(verified.code, Some(0), "{verified:?}");
 }
 
 #[test]
@@ -235,7 +242,7 @@ fn to_the_shell_and_back_and_an_interruption() {
     pane.line("echo code=$?");
     pane.wait_for("code=130");
     pane.is_as_it_was();
-    assert_eq!(load(&only_run(out.path())).state, RunState::Interrupted);
+    interrupted_and_whole(out.path());
 }
 
 #[test]
@@ -269,7 +276,7 @@ fn a_stop_from_outside_gives_the_terminal_back_and_a_return_takes_it() {
     pane.line("echo code=$?");
     pane.wait_for("code=130");
     pane.is_as_it_was();
-    assert_eq!(load(&only_run(out.path())).state, RunState::Interrupted);
+    interrupted_and_whole(out.path());
 }
 
 #[test]
@@ -284,10 +291,7 @@ fn an_end_from_outside_saves_and_gives_the_terminal_back() {
         pane.line("echo code=$?");
         pane.wait_for("code=130");
         pane.is_as_it_was();
-        let folder = only_run(out.path());
-        assert_eq!(load(&folder).state, RunState::Interrupted, "{signal}");
-        let verified = call(["verify", &folder.to_string_lossy()]);
-        assert_eq!(verified.code, Some(0), "{signal}: {verified:?}");
+        interrupted_and_whole(out.path());
     }
 }
 
@@ -314,9 +318,8 @@ fn a_terminal_that_goes_away_leaves_a_saved_run() {
         drop(Command::new("kill").args(["-KILL", &process]).status());
         panic!("{left}");
     }
-    let folder = only_run(out.path());
-    assert_eq!(load(&folder).state, RunState::Interrupted);
-    assert!(folder.join("report.html").is_file());
+    interrupted_and_whole(out.path());
+    assert!(only_run(out.path()).join("report.html").is_file());
 }
 
 #[test]
@@ -338,7 +341,7 @@ fn a_run_under_nohup_outlives_its_terminal() {
     pane.wait_for_shell();
     let log = std::fs::read_to_string(&log).unwrap();
     assert_eq!(log.matches("interrupted: saving").count(), 1, "{log}");
-    assert_eq!(load(&only_run(&out.path().join("runs"))).state, RunState::Interrupted);
+    interrupted_and_whole(&out.path().join("runs"));
 }
 
 #[test]

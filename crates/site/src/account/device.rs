@@ -2,7 +2,6 @@
 
 use tokometer_wire::Secret;
 
-use super::visitor::new_key;
 use crate::app::App;
 use crate::clock;
 use crate::domain::{Millis, NewDevice, NewToken, Poll, Scope, Scopes};
@@ -37,13 +36,10 @@ pub(crate) async fn ask(
     scopes: Scopes,
 ) -> Result<Asked, Problem> {
     let now = clock::now();
-    let device_code = new_key()?;
+    let device_code = secret::new_code()?;
     // A code that somebody else has at the moment is as good as impossible.
     for _ in 0..5 {
-        let user_code = secret::letters(LETTERS, LENGTH).map_err(|error| {
-            tracing::error!(%error, "no code could be made");
-            Problem::internal()
-        })?;
+        let user_code = secret::letters(LETTERS, LENGTH)?;
         let device = NewDevice {
             hash: secret::hash(device_code.expose()),
             user_code: secret::hash(&user_code),
@@ -105,10 +101,7 @@ pub(crate) async fn poll(app: &App, device_code: &str) -> Result<Answer, Problem
         Poll::Denied => return Ok(Answer::No("access_denied")),
         Poll::Granted { user, label, scopes } => (user, label, scopes),
     };
-    let (id, token) = secret::new_token().map_err(|error| {
-        tracing::error!(%error, "no token could be made");
-        Problem::internal()
-    })?;
+    let (id, token) = secret::new_token()?;
     let new = NewToken {
         id,
         hash: secret::hash(token.expose()),

@@ -39,10 +39,7 @@ pub(crate) async fn accept(app: &App, code: &str, handle: &str) -> Result<(User,
         )
     };
     let role = app.store.invitation(&hash, now).await?.ok_or_else(spent)?;
-    let made = secret::new_token().map_err(|error| {
-        tracing::error!(%error, "no token could be made");
-        Problem::internal()
-    })?;
+    let made = secret::new_token()?;
     let user = User {
         id: Uuid::now_v7().to_string(),
         handle: handle.to_owned(),

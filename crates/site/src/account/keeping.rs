@@ -5,7 +5,7 @@ use tokometer_wire::Secret;
 use super::way::changed;
 use crate::app::App;
 use crate::clock;
-use crate::domain::{Action, ModerationEntry, NewToken, Role, Scopes, User};
+use crate::domain::{Action, ModerationEntry, NewToken, Role, Scopes, TokenRow, User};
 use crate::problem::Problem;
 use crate::{secret, trust};
 
@@ -51,10 +51,7 @@ pub(crate) async fn new_token(
             "end those that you do not use",
         ));
     }
-    let (id, token) = secret::new_token().map_err(|error| {
-        tracing::error!(%error, "no token could be made");
-        Problem::internal()
-    })?;
+    let (id, token) = secret::new_token()?;
     let new = NewToken {
         id,
         hash: secret::hash(token.expose()),
@@ -80,17 +77,15 @@ pub(crate) async fn revoke(app: &App, user: &User, id: &str) -> Result<(), Probl
 pub(crate) async fn unlink(app: &App, user: &User, issuer: &str, subject: &str) -> Result<(), Problem> {
     let others = app.store.identities(&user.id).await?.len() > 1;
     let now = clock::now();
-    let token = app
-        .store
-        .tokens(&user.id)
-        .await?
-        .into_iter()
-        .any(|token| token.revoked_at.is_none() && token.expires_at.is_none_or(|end| end > now));
-    if !others && !token {
+    let signs_in = |token: &TokenRow| {
+        let holds = token.revoked_at.is_none() && token.expires_at.is_none_or(|end| end > now);
+        holds && token.scopes.lacking(user.role).is_none()
+    };
+    if !others && !app.store.tokens(&user.id).await?.iter().any(signs_in) {
         return Err(Problem::refused(
             "last_way_in",
             "this is your only way in",
-            "make a token first, and keep it",
+            "make a token first that is good for all that your role may do, and keep it",
         ));
     }
     if !app.store.remove_identity(&user.id, issuer, subject).await? {

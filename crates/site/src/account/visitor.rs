@@ -9,7 +9,7 @@ use http::{HeaderMap, HeaderValue};
 use super::caller;
 use crate::app::App;
 use crate::clock;
-use crate::domain::{Deed, Millis, NewSession, Scopes, Session};
+use crate::domain::{Deed, Millis, NewSession, Session};
 use crate::problem::Problem;
 use crate::secret;
 use crate::web::body;
@@ -137,8 +137,7 @@ pub(crate) async fn sign_in(
 ) -> Result<Option<HeaderValue>, Problem> {
     let Some(caller) = caller::holder(app, token).await? else { return Ok(None) };
     // A session may do all that its user may, so a token for less does not become one.
-    let all = Scopes::of_role(caller.user.role);
-    if let Some(lacking) = all.0.iter().find(|scope| !caller.scopes.has(**scope)) {
+    if let Some(lacking) = caller.scopes.lacking(caller.user.role) {
         return Err(Problem::forbidden(
             format!("this token is not good for `{}`, so it can't sign in", lacking.code()),
             "sign in with a token that is good for all that your role may do, or at the provider",
@@ -158,8 +157,8 @@ pub(crate) async fn begin_session(
     if let Some(old) = cookie(app, headers, SESSION) {
         app.store.end_session(&secret::hash(&old)).await?;
     }
-    let key = new_key()?;
-    let form_key = new_key()?;
+    let key = secret::new_code()?;
+    let form_key = secret::new_code()?;
     let now = clock::now();
     let hash = secret::hash(key.expose());
     let session = NewSession {
@@ -179,14 +178,6 @@ pub(crate) async fn sign_out(app: &App, headers: &HeaderMap) -> Result<HeaderVal
         app.store.end_session(&secret::hash(&key)).await?;
     }
     Ok(set_cookie(app, SESSION, "", 0))
-}
-
-/// A random key.
-pub(crate) fn new_key() -> Result<tokometer_wire::Secret, Problem> {
-    secret::new_code().map_err(|error| {
-        tracing::error!(%error, "no key could be made");
-        Problem::internal()
-    })
 }
 
 fn cookie_name(app: &App, name: &str) -> String {

@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use super::invitation::check_handle;
 use super::openid::{self, OpenId};
-use super::visitor::{begin_session, cookie, new_key, set_cookie};
+use super::visitor::{begin_session, cookie, set_cookie};
 use crate::app::App;
 use crate::clock;
 use crate::domain::{Action, Millis, ModerationEntry, Role, Session, Subject, User};
@@ -32,7 +32,7 @@ pub(crate) struct Step {
 /// Sends a browser to the provider.
 pub(crate) async fn begin(app: &App, next: &str) -> Result<Step, Problem> {
     let openid = provider(app)?;
-    let key = new_key()?;
+    let key = secret::new_code()?;
     let to = openid.begin(key.expose()).await?;
     let next: String = form_urlencoded::byte_serialize(safe_next(next).as_bytes()).collect();
     let cookie = set_cookie(app, WAY, &format!("{}.{next}", key.expose()), TIME_MS / 1000);
@@ -87,7 +87,7 @@ pub(crate) async fn finish(app: &App, headers: &HeaderMap, returned: &Returned) 
         cookies.push(begin_session(app, headers, &user.id, None).await?);
         return Ok(Step { to: safe_next(&next).to_owned(), cookies });
     }
-    let key = new_key()?;
+    let key = secret::new_code()?;
     app.store.add_newcomer(&secret::hash(key.expose()), &subject, now, now + TIME_MS).await?;
     cookies.push(set_cookie(app, NEWCOMER, key.expose(), TIME_MS / 1000));
     let next: String = form_urlencoded::byte_serialize(safe_next(&next).as_bytes()).collect();

@@ -113,6 +113,12 @@ impl Scopes {
         Scopes(Scope::ALL.into_iter().filter(|scope| scope.least() <= role).collect())
     }
 
+    /// What a user of this role can use and these do not have, if there is such a scope. A token that lacks none signs in
+    /// at the pages.
+    pub fn lacking(&self, role: Role) -> Option<Scope> {
+        Scopes::of_role(role).0.into_iter().find(|scope| !self.has(*scope))
+    }
+
     /// True if `scope` is among them.
     pub fn has(&self, scope: Scope) -> bool {
         self.0.contains(&scope)

@@ -1,7 +1,8 @@
 //! Sign-in by a provider: the way there and back, and a provider that lies.
 
 use serde_json::json;
-use tokometer_site::domain::Role;
+use tokometer_site::domain::{Role, Scope, Scopes};
+use tokometer_site::host;
 
 use crate::client::{Answer, Call};
 use crate::provider::{Fault, Provider};
@@ -284,9 +285,15 @@ async fn an_identity_is_added_to_an_account_that_is_there() {
     let mut other = Jar::default();
     assert_eq!(other.sign_in(&site, &provider, "%2Faccount").await.is(303).header("location"), "/account");
     assert!(other.get(&site, "/account").await.text().contains("invited"));
-    // It is taken away again; the token remains as a way in.
     let fields = [("issuer", provider.issuer()), ("subject", "person-1".to_owned())];
     let fields: Vec<(&str, &str)> = fields.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    // A token for less than all is no way in, so the identity stays while there is no other token.
+    let make = |scopes: Scopes| host::new_token(&site.config, "invited", scopes, "test", None);
+    host::revoke(&site.config, token.split('_').nth(1).unwrap()).await.unwrap();
+    make(Scopes(vec![Scope::Read])).await.unwrap();
+    let left = other.post(&site, "/account/identities/remove", &fields).await.is(422);
+    assert!(left.text().contains("only way in"), "{}", left.text());
+    make(Scopes::of_role(Role::Publisher)).await.unwrap();
     other.post(&site, "/account/identities/remove", &fields).await.is(303);
     let back = Jar::default().sign_in(&site, &provider, "%2F").await.is(303);
     assert!(back.header("location").starts_with("/sign-in/new"));
