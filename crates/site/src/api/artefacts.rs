@@ -28,7 +28,7 @@ use crate::web::path::InPath;
 const MOST: usize = 4000;
 
 /// Kind of the files.
-const KIND: &str = "application/vnd.apache.parquet";
+pub(super) const KIND: &str = "application/vnd.apache.parquet";
 
 /// Files that a run names.
 #[derive(Deserialize, JsonSchema)]
@@ -148,16 +148,26 @@ pub(crate) async fn get(
     if !app.store.is_published_artefact(name.as_str()).await? {
         return Err(nothing());
     }
-    let (tag, cache) = (format!("\"{}\"", name.as_str()), "public, max-age=31536000, immutable");
-    if is_known(&headers, &tag, None) {
-        return Ok(cached(&headers, KIND, cache, name.as_str(), None, Bytes::new).into_response());
+    file(&app, &headers, &name, "public, max-age=31536000, immutable").await?.ok_or_else(nothing)
+}
+
+/// A file by its hash, piece by piece, unless the reader has it; none if it is not there.
+pub(super) async fn file(
+    app: &App,
+    headers: &HeaderMap,
+    name: &Hash,
+    cache: &'static str,
+) -> Result<Option<Response>, Problem> {
+    let tag = format!("\"{}\"", name.as_str());
+    if is_known(headers, &tag, None) {
+        return Ok(Some(cached(headers, KIND, cache, name.as_str(), None, Bytes::new)));
     }
-    let found = app.artefacts.open(&name).await?.ok_or_else(nothing)?;
+    let Some(found) = app.artefacts.open(name).await? else { return Ok(None) };
     let headers = [
         (CONTENT_TYPE, KIND.to_owned()),
         (CONTENT_LENGTH, found.bytes.to_string()),
         (CACHE_CONTROL, cache.to_owned()),
         (ETAG, tag),
     ];
-    Ok((headers, found.body).into_response())
+    Ok(Some((headers, found.body).into_response()))
 }

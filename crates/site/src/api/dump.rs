@@ -6,23 +6,20 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
 use axum::routing::get;
-use bytes::Bytes;
 use http::{HeaderMap, Method};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
 
+use super::artefacts::{self, KIND};
 use super::operation::{Content, List, Operation, Parameter};
 use crate::app::App;
 use crate::artefacts::Hash;
 use crate::domain::Dump;
 use crate::dump::{self, LICENCE, SCHEMA, TABLES, described};
 use crate::problem::Problem;
-use crate::web::cached::{cached, is_known};
 use crate::web::path::InPath;
 
-/// Kind of the files.
-const KIND: &str = "application/vnd.apache.parquet";
 /// Files of the newest dump: name and table.
 const NEWEST: [(&str, &str); 3] =
     [("latest.parquet", "runs"), ("runs.parquet", "runs"), ("cells.parquet", "cells")];
@@ -134,12 +131,8 @@ async fn serve(
     cache: &'static str,
 ) -> Result<Response, Problem> {
     let file = dump.files.iter().find(|file| file.table == table).ok_or_else(nothing)?;
-    if is_known(headers, &format!("\"{}\"", file.sha256), None) {
-        return Ok(cached(headers, KIND, cache, &file.sha256, None, Bytes::new));
-    }
     let name = Hash::parse(&file.sha256).ok_or_else(nothing)?;
-    let content = app.artefacts.get(&name).await?.ok_or_else(nothing)?;
-    Ok(cached(headers, KIND, cache, &file.sha256, None, || content))
+    artefacts::file(app, headers, &name, cache).await?.ok_or_else(nothing)
 }
 
 fn nothing() -> Problem {

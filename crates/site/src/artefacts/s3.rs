@@ -146,7 +146,7 @@ impl S3Artefacts {
         format!("{}sha256/{}/{}", self.prefix, name.shelf(), name.as_str())
     }
 
-    /// One request; its answer, or why there is none. `room` is what is sent or expected, bytes.
+    /// One request; its answer, or why there is none.
     async fn ask(
         &self,
         doing: Doing,

@@ -9,6 +9,7 @@ use http::{HeaderValue, StatusCode};
 use serde::Serialize;
 use tokometer_record::{Phase, Run, Status, context_label};
 use tokometer_report::number;
+use tokometer_report::svg::escape;
 
 use super::assets::ASSETS;
 use super::frame::render;
@@ -96,8 +97,7 @@ fn matrix(run: &Run) -> (Vec<u32>, Vec<Line>) {
 
 /// The frame as HTML, for pages of others.
 pub(super) fn snippet(url: &str, row: &RunRow, width: u32, height: u32) -> String {
-    let title: String = row.title.chars().filter(|letter| !letter.is_control()).collect();
-    let title = title.replace('&', "&amp;").replace('"', "&quot;").replace('<', "&lt;").replace('>', "&gt;");
+    let title = escape(&row.title);
     format!(
         "<iframe src=\"{url}/embed/r/{}\" width=\"{width}\" height=\"{height}\" title=\"{title}\" loading=\"lazy\" \
          sandbox=\"allow-popups allow-popups-to-escape-sandbox\"></iframe>",
