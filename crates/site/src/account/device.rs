@@ -10,8 +10,6 @@ use crate::secret;
 
 /// How long a code may be answered, milliseconds.
 pub(crate) const TIME_MS: Millis = 15 * 60_000;
-/// Seconds between two times that a device asks.
-pub(crate) const PAUSE: u32 = 5;
 /// Letters of user codes: consonants, so that no word comes out, and none that look alike.
 const LETTERS: &[u8; 20] = b"BCDFGHJKLMNPQRSTVWXZ";
 /// Letters of one code.

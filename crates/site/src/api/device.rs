@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use super::operation::{Content, Operation};
 use crate::account::device::{self, Answer};
 use crate::app::App;
+use crate::domain::NewDevice;
 use crate::problem::{Problem, ProblemBody};
 use crate::web::body;
 use crate::web::client::Client;
@@ -141,7 +142,7 @@ async fn code(State(app): State<App>, client: Client, request: Request) -> Resul
         verification_uri_complete: format!("{url}/device?user_code={}", asked.user_code),
         user_code: asked.user_code,
         expires_in: device::TIME_MS / 1000,
-        interval: i64::from(device::PAUSE),
+        interval: NewDevice::PAUSE,
     })))
 }
 

@@ -47,6 +47,11 @@ pub struct NewDevice {
     pub expires_at: Millis,
 }
 
+impl NewDevice {
+    /// Seconds between two times that a device asks, at first.
+    pub const PAUSE: i64 = 5;
+}
+
 /// A device that waits for its user.
 #[derive(Debug, Clone)]
 pub struct WaitingDevice {

@@ -4,8 +4,6 @@ use super::sql::{Row, sql};
 use super::{Store, StoreError, accounts, damaged};
 use crate::domain::{Millis, NewDevice, NewToken, Poll, Scopes, WaitingDevice};
 
-/// Seconds between two times that a device asks, at first.
-const PAUSE: i64 = 5;
 /// Seconds more after it asked too often.
 const MORE: i64 = 5;
 /// How long a device is told that it came too late, milliseconds.
@@ -28,7 +26,7 @@ impl Store {
         .bind(&device.host)
         .bind(&device.address)
         .bind(device.scopes.to_string())
-        .bind(PAUSE)
+        .bind(NewDevice::PAUSE)
         .bind(device.created_at)
         .bind(device.expires_at)
         .run(&mut transaction)
